@@ -20,7 +20,7 @@ from spanwise.document.scores import Confusion, SystemScores, WeakSlice
 from spanwise.errors import ChoiceError
 from spanwise.formats import make_folder, write_atomically
 
-__all__ = ["SYSTEMS", "Demo", "SimulatedSystem", "Verdict", "generate", "verdicts"]
+__all__ = ["SYSTEMS", "Demo", "SimulatedSystem", "PlantedWeakness", "generate", "verdicts"]
 
 
 # ---- names and sentence patterns -----------------------------------------------------------------
@@ -521,7 +521,7 @@ def generate(folder: str | Path, *, sentences: int = 1000, nested: bool = False,
 
 
 # ---- whether an evaluation finds the planted weaknesses ------------------------------------------
-class Verdict(Struct, frozen=True):
+class PlantedWeakness(Struct, frozen=True):
     """The weakness planted in a system, the main findings of a result document, and whether they match.
 
     `slice` is the costliest slice, `gain` the kind of error whose correction would gain the most F1 and how
@@ -536,7 +536,7 @@ class Verdict(Struct, frozen=True):
     confused: tuple[tuple[str, str, int], ...]
 
 
-def verdicts(document: DocumentLike) -> list[Verdict]:
+def verdicts(document: DocumentLike) -> list[PlantedWeakness]:
     """One verdict per system, using only a result document for the demo corpus."""
     typed = as_document(document)
     scores = typed.systems if isinstance(typed, Evaluation) else {}
@@ -547,13 +547,13 @@ def verdicts(document: DocumentLike) -> list[Verdict]:
     ]
 
 
-def _verdict(name: str, weakness: str, scores: SystemScores) -> Verdict:
+def _verdict(name: str, weakness: str, scores: SystemScores) -> PlantedWeakness:
     costliest = next(iter(scores.slices), None)
     gains = {kind: gain.gain or 0.0 for kind, gain in scores.gains.items()}
     kind = max(gains, key=lambda key: gains[key])
     confused = _confused(scores.confusion)
-    draft = Verdict(name, weakness, False, costliest, (kind, gains[kind]), confused)
-    return Verdict(name, weakness, _SIGNS[name](draft), costliest, draft.gain, confused)
+    draft = PlantedWeakness(name, weakness, False, costliest, (kind, gains[kind]), confused)
+    return PlantedWeakness(name, weakness, _SIGNS[name](draft), costliest, draft.gain, confused)
 
 
 def _confused(confusion: Confusion) -> tuple[tuple[str, str, int], ...]:
@@ -566,23 +566,23 @@ def _confused(confusion: Confusion) -> tuple[tuple[str, str, int], ...]:
     return tuple(sorted(pairs, key=lambda pair: -pair[2])[:2])
 
 
-def _long(verdict: Verdict) -> bool:
+def _long(verdict: PlantedWeakness) -> bool:
     row = verdict.slice
     longest = row is not None and row.attribute == "entity_length" and row.name == "XL"
     return longest and verdict.gain[0] == "BE"
 
 
-def _unseen(verdict: Verdict) -> bool:
+def _unseen(verdict: PlantedWeakness) -> bool:
     row = verdict.slice
     return row is not None and row.kind == "tough" and "UNSEEN" in row.name and verdict.gain[0] == "FN"
 
 
-def _swapped(verdict: Verdict) -> bool:
+def _swapped(verdict: PlantedWeakness) -> bool:
     pairs = {(gold, predicted) for gold, predicted, _ in verdict.confused}
     return verdict.gain[0] == "LE" and pairs == {("LOC", "ORG"), ("ORG", "LOC")}
 
 
-_SIGNS: dict[str, Callable[[Verdict], bool]] = {
+_SIGNS: dict[str, Callable[[PlantedWeakness], bool]] = {
     "shortsighted": _long,
     "memoriser": _unseen,
     "swapper": _swapped,

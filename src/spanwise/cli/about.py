@@ -13,7 +13,7 @@ from spanwise.cli.arguments import Command, add_screen, show
 from spanwise.streams import say
 
 if TYPE_CHECKING:
-    from spanwise.demo import Demo, Verdict
+    from spanwise.demo import Demo, PlantedWeakness
     from spanwise.document.evaluation import Result
     from spanwise.registry import Named, Registry
 
@@ -94,7 +94,7 @@ _KINDS = {
 }
 
 
-def _verdict_lines(verdicts: list[Verdict]) -> Iterator[str]:
+def _verdict_lines(verdicts: list[PlantedWeakness]) -> Iterator[str]:
     from spanwise.views.wording import SCORES, slice_title
 
     outcomes = ["found" if verdict.found else "NOT found" for verdict in verdicts]

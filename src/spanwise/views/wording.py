@@ -404,6 +404,26 @@ def path_title(path: Sequence[str], contents: Mapping[tuple[str, str], str] | No
     return " ".join((*([] if head == "exact" else [head]), *rest[:-1], score))
 
 
+def part_words(path: Sequence[str], contents: Mapping[tuple[str, str], str] | None = None) -> str:
+    """The mentions that a score in the document is about, in words; a bucket by what it holds.
+
+    Examples:
+        >>> part_words(["tough", "UNSEEN-TOKENS", "overall", "recall"])
+        'mentions never seen'
+        >>> part_words(["attributes", "entity_length", "XL", "f1"], {("entity_length", "XL"): "≥ 4"})
+        'mentions of entity length ≥ 4'
+        >>> part_words(["exact", "labels", "ORG", "f1"])
+        'the label ORG'
+    """
+    head, name = path[0], path[1]
+    if head == "tough":
+        return f"mentions {tough(name)}"
+    if head == "attributes":
+        holds = (contents or {}).get((name, path[2]), path[2])
+        return f"mentions of {attribute(name)} {visible(holds)}"
+    return f"the label {visible(path[2])}" if name == "labels" else path_title(path)
+
+
 def slice_score(row: WeakSlice, system: SystemScores) -> str:
     """The name of a slice's score, preceded by the unit unless it counts mentions."""
     table = system.attributes.get(row.attribute or "")

@@ -1,0 +1,452 @@
+"""The answer of a document in one sentence, and what could change it: the one maker for every surface.
+
+Screens, pages, notebooks, summaries and the workbench show the same words: who is better or that systems
+cannot be told apart, by how much, and what the lead rests on; then how this was tested; then one line for
+everything that could change it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from spanwise.averages import spread
+from spanwise.diagnosis import lettering
+from spanwise.document import DocumentLike, Input, Interval, Settings, given
+from spanwise.document.evaluation import DatasetRuns, Evaluation, ScoreGrid
+from spanwise.document.loading import as_document
+from spanwise.document.scores import PRIMARY, Comparison, Finding, ScoreTest, SystemScores
+from spanwise.document.study import DatasetTest, PairDiagnosis, Study, StudySettings
+from spanwise.findings import lead_finding
+from spanwise.views import sentences
+from spanwise.views import view as view_of
+from spanwise.views import wording as say
+from spanwise.views.cells import Clause, joined, literal, words
+from spanwise.views.standing import decides, family_of, tested_on, turned
+
+MOST_NAMED = 3  # systems, labels and datasets named in a sentence; the rest are counted
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """The answer of a document.
+
+    Attributes:
+        sentence: who is better, or that systems cannot be told apart, and by how much; for one system, its
+            score.
+        reason: what the lead rests on; empty if no part of the data differs significantly.
+        test: the interval, the test, its units and its correction; empty if nothing was tested.
+        checks: what could change the answer, one sentence each.
+    """
+
+    sentence: Clause
+    reason: Clause = Clause("")
+    test: str = ""
+    checks: tuple[str, ...] = ()
+
+    @property
+    def answer(self) -> Clause:
+        """The sentence and its reason: the headline of every surface."""
+        return joined([part for part in (self.sentence, self.reason) if part])
+
+    def to_dict(self) -> dict[str, object]:
+        """The words as plain text, for an API."""
+        return {
+            "answer": str(self.answer),
+            "sentence": str(self.sentence),
+            "reason": str(self.reason),
+            "test": self.test,
+            "checks": list(self.checks),
+        }
+
+
+def verdict(document: DocumentLike) -> Verdict:
+    """The answer of any document that has a verdict: an evaluation, a study, or what has a view.
+
+    Examples:
+        >>> import spanwise
+        >>> gold = [["B-PER", "O"], ["B-LOC", "O"]] * 4
+        >>> result = spanwise.evaluate(gold, {"crf": [["B-PER", "O"]] * 8}, resamples=0)
+        >>> str(verdict(result).answer)
+        'crf scores 50.0 F1.'
+    """
+    document = as_document(document)
+    match document:
+        case Evaluation():
+            (part,) = document.datasets.values()
+            found = _of_dataset(part, document.settings)
+        case Study() if len(document.datasets) == 1:
+            (part,) = document.datasets.values()
+            found = _of_dataset(part, document.settings, family_of(document))
+        case Study():
+            found = _of_datasets(document)
+        case _:
+            shown = view_of(document)
+            return Verdict(sentence=shown.verdict, checks=shown.notes)
+    return Verdict(
+        sentence=found.sentence, reason=found.reason, test=found.test, checks=tuple(_checks(document))
+    )
+
+
+# ---- one dataset -----------------------------------------------------------------------------------
+
+
+def _of_dataset(part: DatasetRuns, settings: Settings | StudySettings, family: str = "") -> Verdict:
+    """The answer for one dataset: about the two systems with the highest score, or the only one."""
+    primary = settings.primary or "f1"
+    means = _means(part, primary)
+    order = list(lettering(means))
+    if not order:
+        return Verdict(sentence=literal("There are no scores."))
+    if len(order) == 1:
+        return _alone(order[0], part, means[order[0]], settings)
+    return of_pair(part, settings, order[0], order[1], among=order, family=family)
+
+
+def _means(part: DatasetRuns, primary: str) -> dict[str, float | None]:
+    """The primary score of every system, averaged over its runs."""
+    return {
+        name: spread(run.primary(primary) for run in runs.values()).mean for name, runs in part.runs.items()
+    }
+
+
+def _alone(name: str, part: DatasetRuns, score: float | None, settings: Settings | StudySettings) -> Verdict:
+    primary = settings.primary or "f1"
+    runs = list(part.runs[name].values())
+    scored = f"{say.points(score)} {say.SCORED[primary]}"
+    ends = runs[0].primary_ends(primary) if len(runs) == 1 else None
+    if len(runs) > 1:
+        scored += f", the mean of {len(runs)} runs"
+    unit = settings.unit or "unit"
+    over = say.plural(settings.units, unit) if settings.units else f"{unit}s"
+    test = (
+        f"{_level(settings)} interval {_ends(ends)} · over {over}{sentences.blocks(settings)}" if ends else ""
+    )
+    between = f", between {say.points(ends[0])} and {say.points(ends[1])}" if ends else ""
+    return Verdict(sentence=words(f"{{}} scores {scored}{between}.", name), test=test)
+
+
+def of_pair(
+    part: DatasetRuns,
+    settings: Settings | StudySettings,
+    first: str,
+    second: str,
+    *,
+    among: Sequence[str] = (),
+    family: str = "",
+) -> Verdict:
+    """The answer about two systems, of which the first scores higher; `among` are all systems, best first."""
+    primary = settings.primary or "f1"
+    means = _means(part, primary)
+    comparison = part.comparison(first, second)
+    test = None if comparison is None else _turned(comparison, first)
+    others = [name for name in among if name not in (first, second)]
+    rank = f", the next of {len(among)} systems," if others else ""
+    if comparison is None or test is None or test.difference is None or test.p_corrected is None:
+        return Verdict(sentence=_untested(means, first, second, rank, primary))
+    if comparison.identical:
+        return Verdict(sentence=words("{} and {} give the same predictions.", first, second))
+    by = f"{say.points(abs(test.difference))} {SCORE_NAMES[primary]}"
+    chance = f"p {sentences.sentence_p(test.p_corrected)}"
+    leader, other = (first, second) if test.difference >= 0 else (second, first)
+    if test.significant:
+        sentence = words(f"{{}} is better than {{}}{rank} by {by}, beyond chance ({chance}).", leader, other)
+    else:
+        sentence = _not_apart(part, leader, other, others, by, chance, test.difference)
+    return Verdict(
+        sentence=sentence,
+        reason=_reason(comparison, leader, part.runs),
+        test=_tested(comparison, test if leader == first else turned(test), settings, family),
+    )
+
+
+SCORE_NAMES: Mapping[str, str] = {
+    **say.PRIMARY_SCORES, "precision": "points of precision", "recall": "points of recall"
+}  # fmt: skip
+
+
+def _turned(comparison: Comparison, first: str) -> ScoreTest | None:
+    """The test of the primary score, with the difference as `first` minus the other system."""
+    test = comparison.primary
+    return test if test is None or comparison.systems[0] == first else turned(test)
+
+
+def _untested(means: Mapping[str, float | None], first: str, second: str, rank: str, primary: str) -> Clause:
+    one, other = means[first], means[second]
+    if one is None or other is None:
+        score = say.SCORED[primary]
+        return words(f"{{}} scores {say.points(one)} {score}, {{}} {say.points(other)}.", first, second)
+    by = f"{say.points(one - other)} {SCORE_NAMES[primary]}"
+    return words(f"{{}} is ahead of {{}}{rank} by {by}; this was not tested.", first, second)
+
+
+def _not_apart(
+    part: DatasetRuns, leader: str, other: str, others: Sequence[str], by: str, chance: str, difference: float
+) -> Clause:
+    """That two systems cannot be told apart; with more systems, from which ones the leader cannot be."""
+    ahead = f"{{}} is ahead by {by}" if difference else f"the difference is {by}"
+    names = (leader,) if difference else ()
+    if not others:
+        return words(f"{{}} and {{}} {sentences.NOT_APART}: {ahead} ({chance}).", leader, other, *names)
+    decided = [
+        name
+        for name in others
+        for row in [part.comparison(leader, name)]
+        if row is not None and row.primary is not None and not row.primary.significant
+    ]
+    equal = [other, *decided]
+    listed = ", ".join(["{}"] * len(equal[:MOST_NAMED]))
+    listed = " and ".join(listed.rsplit(", ", 1)) if len(equal) <= MOST_NAMED else listed
+    more = f" and {len(equal) - MOST_NAMED} more" if len(equal) > MOST_NAMED else ""
+    ahead = f"it is ahead of {{}}, the next of {len(others) + 2} systems, by {by}"
+    return words(
+        f"{{}} {sentences.NOT_APART} from {listed}{more}: {ahead} ({chance}).",
+        leader, *equal[:MOST_NAMED], other,
+    )  # fmt: skip
+
+
+def _tested(comparison: Comparison, test: ScoreTest, settings: Settings | StudySettings, family: str) -> str:
+    """The interval, the test, the correction, and whose training seeds are not considered."""
+    pairs = comparison.pairs or 1
+    bounds = f"{_level(settings)} interval {_ends(test.interval)}" if test.interval else ""
+    if bounds and pairs > 1:
+        bounds += ", not corrected"
+    how = [
+        sentences.worded_test(comparison, test, settings),
+        sentences.corrected(comparison.correction or settings.correction, pairs, family),
+    ]
+    limits = [
+        "more shuffles would be needed to decide" if comparison.undecided else "",
+        str(comparison.unreachable) if comparison.unreachable else "",
+        *sentences.of_runs([comparison]),
+    ]
+    parts = [bounds, ", ".join(part for part in how if part), *limits]
+    return " · ".join(part for part in parts if part)
+
+
+def _ends(ends: Interval | None) -> str:
+    low, high = ends or (None, None)
+    return f"{say.points(low)} to {say.points(high)}"
+
+
+def _level(settings: Settings | StudySettings) -> str:
+    return f"{100 * (given(settings.confidence) or 0.95):g} %"
+
+
+# ---- what a lead rests on --------------------------------------------------------------------------
+
+
+def _reason(comparison: Comparison, leader: str, runs: Mapping[str, Mapping[str, SystemScores]]) -> Clause:
+    """Where the lead comes from, or where two systems differ that cannot be told apart overall."""
+    lead = lead_finding(comparison, leader)
+    if lead is None or lead.path in PRIMARY.values():
+        return Clause("")
+    contents = say.bucket_contents(run for system in runs.values() for run in system.values())
+    there, gain = say.part_words(lead.path, contents), _difference(lead.value, lead.path)
+    loses = say.part_words(lead.loses, contents) if lead.loses else ""
+    loss = _difference(given(lead.loss), lead.loses)
+    other = lead.other or ""
+    if lead.even:
+        text = (
+            f"They differ on parts of the data: {{}} has {gain} on {_safe(there)}, {loss} on {_safe(loses)}."
+        )
+        return words(text, leader)
+    share = _contribution(comparison, leader, lead)
+    most = share is not None and 2 * share > (lead.overall or 0.0)
+    text = f"{'Most' if most else 'Part'} of the lead is on {_safe(there)} ({gain})"
+    if not loses:
+        return Clause(f"{text}.")
+    return words(f"{text}; {{}} is better on {_safe(loses)} ({loss.replace(say.MINUS, '+')}).", other)
+
+
+def _safe(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _difference(value: float | None, path: Sequence[str]) -> str:
+    return f"{say.signed(value)} {say.SCORES.get(path[-1], path[-1])}" if path else ""
+
+
+def _contribution(comparison: Comparison, leader: str, lead: Finding) -> float | None:
+    """How much of the lead the mentions of a part contribute; None if this is not known."""
+    head, *rest = lead.path
+    division, names = {
+        "tough": ("tough", _SUBSET_PARTS.get(rest[0], (rest[0],))),
+        "exact": ("labels", rest[1:2]),
+    }.get(head, (rest[0], rest[1:2]))
+    parts = {row.name: row.contribution for row in comparison.lead.get(division, ())}
+    if not all(name in parts for name in names):
+        return None
+    sign = 1 if comparison.systems[0] == leader else -1
+    return sign * sum(parts[name] for name in names)
+
+
+# Tough subsets that are made of several parts of a lead.
+_SUBSET_PARTS = {"UNSEEN-ANY": ("UNSEEN-TYPE", "UNSEEN-TOKENS")}
+
+
+# ---- several datasets ------------------------------------------------------------------------------
+
+
+def _of_datasets(study: Study) -> Verdict:
+    """The answer of a study of several datasets: the two systems with the highest mean over all of them."""
+    primary = study.settings.primary or "f1"
+    on = {name: _means(part, primary) for name, part in study.datasets.items()}
+    systems = list(study.analyses.holistic)
+    means = {
+        system: spread(row.get(system) for row in on.values()).mean
+        for system in systems
+        if all(row.get(system) is not None for row in on.values())
+    }
+    order = list(lettering(means))
+    number = say.plural(len(on), "dataset")
+    if not order:
+        return Verdict(sentence=literal(f"No system has scores on all of {number}."))
+    first = order[0]
+    if len(order) == 1:
+        scored = f"{say.points(means[first])} {say.SCORED[primary]}"
+        return Verdict(sentence=words(f"{{}} scores {scored}, the mean over {number}.", first))
+    second = order[1]
+    next_best = ", the next best," if len(order) > 2 else ""
+    by = f"{say.points((means[first] or 0.0) - (means[second] or 0.0))} {SCORE_NAMES[primary]}"
+    return Verdict(
+        sentence=_over_datasets(study, first, second, next_best, by),
+        test=_tested_in(study, first, second),
+    )
+
+
+def _over_datasets(study: Study, first: str, second: str, next_best: str, by: str) -> Clause:
+    """On how many datasets each of two systems is better, and where they cannot be told apart."""
+    compared = [name for name, part in study.datasets.items() if _decided(part, first, second)]
+    pair = f"{{}} and {{}}{next_best}"
+    if not compared:
+        ahead = f"{{}} is ahead of {{}}{next_best} by {by} on average; this was not tested."
+        return words(ahead, first, second)
+    better = {name: tested_on(study, name).better for name in compared}
+    wins = [name for name in compared if (first, second) in better[name]]
+    losses = [name for name in compared if (second, first) in better[name]]
+    total, over = len(study.datasets), _pair(study, first, second)
+    if over is not None and decides(over) and over.significant:
+        text = f"{{}} is better than {{}}{next_best} by {by} on average over {total} datasets, beyond chance "
+        text += f"(p {sentences.sentence_p(given(over.p_corrected))}): on {len(wins) or 'none'} of them by "
+        text += f"itself, {{}} on {len(losses) or 'none'}."
+        return words(text, first, second, second)
+    if not wins and not losses:
+        text = f"{pair} {sentences.NOT_APART} on any of {total} datasets: {{}} is ahead by {by} on average."
+        return words(text, first, second, first)
+    if not wins:
+        text = f"{{}} has the highest mean, by {by}, but {{}}{next_best} is better on "
+        return words(f"{text}{len(losses)} of {total} datasets and {{}} on none.", first, second, first)
+    text = f"{{}} is better than {{}}{next_best} on {len(wins)} of {total} datasets"
+    names = [first, second]
+    if losses:
+        text += f", and {{}} on {len(losses)}"
+        names.append(second)
+    ties = _named([name for name in compared if name not in wins and name not in losses])
+    if ties:
+        text += f". On {ties.text} the two {sentences.NOT_APART}"
+    return words(f"{text}.", *names, *ties.names)
+
+
+def _named(names: Sequence[str]) -> Clause:
+    if len(names) > MOST_NAMED:
+        return literal(f"{len(names)} datasets")
+    listed = ", ".join(["{}"] * len(names))
+    return Clause(" and ".join(listed.rsplit(", ", 1)), tuple(names))
+
+
+def _decided(part: DatasetRuns, first: str, second: str) -> bool:
+    row = part.comparison(first, second)
+    return row is not None and row.primary is not None and row.primary.p_corrected is not None
+
+
+def _pair(study: Study, first: str, second: str) -> DatasetTest | None:
+    rows: Iterator[PairDiagnosis] = iter(study.analyses.bucket_wise.comparative)
+    pair = next((row for row in rows if set(row.systems) == {first, second}), None)
+    return pair.over_datasets or None if pair is not None else None
+
+
+def _tested_in(study: Study, first: str, second: str) -> str:
+    """The tests on each dataset and, where it decides, the one over datasets."""
+    rows = [row for part in study.datasets.values() if (row := part.comparison(first, second)) is not None]
+    if not rows:
+        return ""
+    parts = [sentences.named_test(rows, study.settings, family_of(study)), *sentences.of_runs(rows)]
+    over = _pair(study, first, second)
+    if over is not None and over.datasets > 1:
+        named = f"Wilcoxon over {over.datasets} datasets"
+        p = given(over.p_corrected)
+        parts.append(
+            f"{named}: p {sentences.sentence_p(p)}" if decides(over) else f"{named}: too few to decide"
+        )
+    return " · ".join(part for part in parts if part)
+
+
+# ---- what could change the answer ------------------------------------------------------------------
+
+
+def _checks(document: ScoreGrid) -> Iterator[str]:
+    """One sentence for everything that could change the answer."""
+    settings = document.settings if isinstance(document, Evaluation | Study) else None
+    assert settings is not None
+    several = len(document.datasets) > 1
+    if isinstance(document, Evaluation):
+        yield from map(say.visible, document.hints or ())
+    for name, part in document.datasets.items():
+        where = f"{say.visible(name)}: " if several else ""
+        yield from (f"{where}{text}" for text in _unknown_labels(part))
+    yield from _pairing(document.inputs)
+    yield from _units(document, settings)
+    if isinstance(document, Study) and document.plan and document.plan.missing:
+        runs = say.plural(len(document.plan.missing), "run")
+        yield f"{runs} of this study {'is' if len(document.plan.missing) == 1 else 'are'} missing."
+
+
+def _unknown_labels(part: DatasetRuns) -> Iterator[str]:
+    """The systems that predict labels which gold does not have, unless a finding proposes what they mean."""
+    proposed = {row.path[-1] for row in part.findings if row.kind == "alias"}
+    for name, runs in part.runs.items():
+        labels = next(iter(runs.values())).exact.labels if runs else {}
+        rows = {label: row.predicted for label, row in labels.items() if row.predicted and not row.gold}
+        unknown = {label: number for label, number in rows.items() if label not in proposed}
+        if unknown and any(row.gold for row in labels.values()):
+            named = ", ".join(map(say.visible, list(unknown)[:MOST_NAMED]))
+            more = " …" if len(unknown) > MOST_NAMED else ""
+            number = say.plural(sum(unknown.values()), "prediction")
+            yield f"{number} of {say.visible(name)} have labels that gold lacks: {named}{more}."
+
+
+def _pairing(inputs: Sequence[Input]) -> Iterator[str]:
+    """How predictions were aligned or paired with gold, where that was a guess or changed something."""
+    gold = next((row for row in inputs if row.role == "gold"), None)
+    for row in inputs:
+        if row.role != "predicted":
+            continue
+        name = say.visible(row.system or row.path or "the predictions")
+        done = row.alignment
+        if done is not None and done.how != "strict" and (done.changed_tokens or done.unplaced):
+            parts = []
+            if done.changed_tokens:
+                parts.append(f"{say.plural(done.changed_tokens, 'token')} differ from gold")
+            if done.unplaced:
+                parts.append(f"{say.plural(done.unplaced, 'mention')} could not be placed and count as wrong")
+            yield f"{name} was aligned by {done.how}: {', '.join(parts)}."
+        elif row.paired == "in order" and gold is not None and None in (gold.tokens, row.tokens):
+            yield f"The sentences of {name} were paired with gold in order, without text or ids to check it."
+
+
+def _units(document: ScoreGrid, settings: Settings | StudySettings) -> Iterator[str]:
+    """That units are few, that documents are not marked, or that few units carry the scores."""
+    unit, number = settings.unit or "unit", given(settings.units)
+    if not settings.resamples and not any(part.comparisons for part in document.datasets.values()):
+        return
+    parts = [part.dataset for part in document.datasets.values() if part.dataset is not None]
+    if unit == "sentence" and any(facts.documents is None for facts in parts):
+        yield (
+            "No documents are marked, so sentences count as independent: intervals may be too narrow "
+            "(--documents FIELD or --unit block:20)."
+        )
+    if settings.few_units and number is not None:
+        yield f"There are only {say.plural(number, unit)}: intervals and tests are unreliable."
+    elif isinstance(document, Evaluation):
+        yield from (f"{say.capital(text)}." for text in say.carried(document.systems, unit))
