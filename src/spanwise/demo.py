@@ -20,7 +20,7 @@ from spanwise.document.scores import Confusion, SystemScores, WeakSlice
 from spanwise.errors import ChoiceError
 from spanwise.formats import make_folder, write_atomically
 
-__all__ = ["SYSTEMS", "Demo", "SimulatedSystem", "PlantedWeakness", "generate", "verdicts"]
+__all__ = ["SYSTEMS", "Demo", "PlantedWeakness", "SimulatedSystem", "generate", "verdicts"]
 
 
 # ---- names and sentence patterns -----------------------------------------------------------------
