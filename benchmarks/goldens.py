@@ -218,11 +218,13 @@ def outputs(lines: str, folder: Path, data: Path | None) -> Iterator[tuple[str, 
 
 
 def helps() -> Iterator[tuple[str, bytes]]:
-    """The help of every command."""
+    """The help of every command, with the most used options and with all."""
     from spanwise.cli.main import COMMANDS
 
-    for name in ("", *COMMANDS):
-        yield f"help/{name or 'spanwise'}.txt", command(f"{name} --help")[1]
+    yield "help/spanwise.txt", command("--help")[1]
+    for name in COMMANDS:
+        yield f"help/{name}.txt", command(f"{name} --help")[1]
+        yield f"help-all/{name}.txt", command(f"{name} --help-all")[1]
 
 
 def files(folder: Path) -> list[Path]:

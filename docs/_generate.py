@@ -53,16 +53,18 @@ def write(folder: Path) -> None:
 
 
 def commands() -> Iterator[str]:
-    """The help of every command, as shown on the terminal."""
-    from spanwise.cli.main import COMMANDS, parser_of
+    """The whole help of every command, as `--help-all` shows it."""
+    from spanwise.cli.main import GROUPS, parser_of
 
     os.environ["COLUMNS"] = "100"  # the width at which argparse wraps lines
     yield "# Commands\n"
     yield "Results are written to standard output, everything else to standard error. The exit status is 0"
     yield "for success, 1 if a threshold was missed, 2 for wrong usage, and 3 if an input cannot be used.\n"
-    for name, (_, summary) in COMMANDS.items():
-        yield f"## `spanwise {name}`\n\n{summary[0].upper()}{summary[1:]}.\n"
-        yield f"```text\n{parser_of(name).format_help().strip()}\n```\n"
+    for title, group in GROUPS.items():
+        yield f"## {title[0].upper()}{title[1:]}\n"
+        for name, (_, summary) in group.items():
+            yield f"### `spanwise {name}`\n\n{summary[0].upper()}{summary[1:]}.\n"
+            yield f"```text\n{parser_of(name).format_help(everything=True).strip()}\n```\n"
 
 
 def registries() -> dict[str, Any]:

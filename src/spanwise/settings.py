@@ -43,6 +43,7 @@ class Setting(NamedTuple):
     signed: Callable[[Kept], str] | None = None  # its part of the signature; may be empty
     flag: str = ""  # if it differs from the name
     keyword: bool = True  # False: only a flag, from which other keywords are derived
+    often: bool = False  # one of the ten options that `--help` shows; `--help-all` shows the others too
 
     @property
     def option(self) -> str:
@@ -108,7 +109,7 @@ def _attributes(kept: Kept) -> str:
 
 _DECLARED = (
     Setting(
-        "train", "training data; may be repeated", type=list, metavar="FILE",
+        "train", "training data; may be repeated", type=list, metavar="FILE", often=True,
     ),
     Setting("name", "what to call the dataset; by default the gold file's stem"),
     Setting(
@@ -170,7 +171,7 @@ _DECLARED = (
     ),
     Setting(
         "unit", "what intervals and tests treat as independent: sentence, document, or block:N (sentences)",
-        metavar="UNIT", toml=str, signed=_interval,
+        metavar="UNIT", often=True, toml=str, signed=_interval,
     ),
     Setting(
         "correction", f"correction of p-values within a family (default: {CORRECTION})",
@@ -241,7 +242,7 @@ _DECLARED = (
         type=list, default=(), metavar="SWITCH", flag="switch-off",
     ),
     # How files are read.
-    Setting("format", "the format, as 'list formats' names it", "read", metavar="NAME", toml=str),
+    Setting("format", "the format, as 'list formats' names it", "read", metavar="NAME", toml=str, often=True),
     Setting(
         "token_column", "the column of the tokens, a number from 0 or a name (default: 0)", "read", column,
         metavar="COLUMN", toml=int | str,
@@ -284,7 +285,7 @@ _DECLARED = (
     Setting("encoding", "the encoding of the text (default: utf-8)", "read", metavar="NAME", toml=str),
     Setting(
         "map", "what labels stand for: 'GPE=LOC,JUNK=' (nothing: left out), or a TOML file", "read",
-        metavar="MAP", toml=str | dict[str, object],
+        metavar="MAP", toml=str | dict[str, object], often=True,
         signed=lambda kept: f"labels:{kept.label_rules}" if kept.label_rules else "",
     ),
     Setting(

@@ -25,6 +25,7 @@ ROOMS = [
 CALLS: dict[str, list[list[str]]] = {
     "all": [  # the last call of each command is made under every circumstance
         ["--version"], ["help"], ["no-such-command"], ["list"], ["list", "formats"], ["cite"],
+        ["completion", "bash"],
         ["demo", "demo", "--only-files", "--sentences", "20"],
         ["evaluate", "gold.conll", "pred.conll", "--train", "gold.conll", "--resamples", "20"],
         ["evaluate", "gold.conll", "pred.conll", "--fail-under", "99", "--quiet"],

@@ -71,15 +71,21 @@ def add_errors(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
     group = parser.add_argument_group("which errors")
     group.add_argument(
-        "--outcome", metavar="KIND", action="append",
+        "--outcome", often=True, metavar="KIND", action="append",
         help="LE, BE (BEs, BEl, BEo), LBE, FN or FP; separate several by commas",
     )  # fmt: skip
-    group.add_argument("--gold", dest="gold_label", metavar="LABEL", help="the label of the gold mention")
     group.add_argument(
-        "--predicted", dest="predicted_label", metavar="LABEL", help="the label of the predicted mention"
+        "--gold", often=True, dest="gold_label", metavar="LABEL", help="the label of the gold mention"
     )
     group.add_argument(
-        "--system", dest="chosen_system", metavar="NAME", help="the system, if there are several"
+        "--predicted",
+        often=True,
+        dest="predicted_label",
+        metavar="LABEL",
+        help="the label of the predicted mention",
+    )
+    group.add_argument(
+        "--system", often=True, dest="chosen_system", metavar="NAME", help="the system, if there are several"
     )
     group.add_argument("--dataset", metavar="NAME", help="the dataset, if a study has several")
     group.add_argument(
@@ -93,7 +99,7 @@ def add_errors(parser: argparse.ArgumentParser) -> None:
         "--tough", metavar="SUBSET", help="gold mentions of a tough subset, such as UNSEEN-ANY"
     )
     group.add_argument(
-        "--where", metavar="CONDITION",
+        "--where", often=True, metavar="CONDITION",
         help="mentions that meet a condition, such as 'label=MISC & entity_length>=3'",
     )  # fmt: skip
     group.add_argument(
@@ -102,12 +108,12 @@ def add_errors(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group = parser.add_argument_group("what to show and write")
     group.add_argument(
-        "--as", dest="form", choices=["text", "jsonl", "csv", "parquet"], default="text",
+        "--as", often=True, dest="form", choices=["text", "jsonl", "csv", "parquet"], default="text",
         help="text with the spans drawn under the tokens (default), JSON lines, CSV, or with --engine spark "
         "a folder of Parquet files",
     )  # fmt: skip
     group.add_argument(
-        "-o", "--output", metavar="FILE",
+        "-o", "--output", often=True, metavar="FILE",
         help="write to a file instead of standard output; with --as parquet any folder that Spark can "
         "write to",
     )  # fmt: skip
@@ -270,11 +276,15 @@ def add_slices(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to search")
     add_train(group)
     group.add_argument(
-        "--over", choices=["recall", "f1"], default="recall",
+        "--over", often=True, choices=["recall", "f1"], default="recall",
         help="gold mentions that are missed (default: recall), or missed and wrong mentions together (f1)",
     )  # fmt: skip
     group.add_argument(
-        "--depth", type=int, default=2, help="the maximum number of conditions in a slice (default: 2)"
+        "--depth",
+        often=True,
+        type=int,
+        default=2,
+        help="the maximum number of conditions in a slice (default: 2)",
     )
     group.add_argument(
         "--least",
@@ -288,7 +298,7 @@ def add_slices(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--flips", type=int, default=2000, help="random sign flips (default: 2000)")
     group.add_argument("--seed", type=int, default=0, help="random seed of the flips (default: 0)")
     group.add_argument(
-        "--confirm", action="store_true",
+        "--confirm", often=True, action="store_true",
         help="also find slices on one half of the documents and test the best five on the other",
     )  # fmt: skip
     group.add_argument("--unit", choices=["sentence", "document"], help="the unit whose sign is flipped")
@@ -332,9 +342,11 @@ def add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("predicted", metavar="PRED", nargs="?", help="predictions")
     add_align(parser)
     group = parser.add_argument_group("answers without offsets")
-    add_policy(group)
+    add_policy(group, often=True)
     add_answers(group)
-    parser.add_argument("--json", metavar="FILE", help="write the rows as JSON (- for standard output)")
+    parser.add_argument(
+        "--json", often=True, metavar="FILE", help="write the rows as JSON (- for standard output)"
+    )
     add_width(parser)
     add_reading(parser)
 
@@ -369,14 +381,18 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("answers", metavar="ANSWERS", help="one JSON record per sentence or document")
     group = parser.add_argument_group("how to place answers")
     group.add_argument(
-        "--policy", metavar="NAME", default="ordered",
+        "--policy", often=True, metavar="NAME", default="ordered",
         help="first, all, next or ordered (default), or the rule of uie, spacy-llm or langextract; "
         "uniner and gollie compare strings",
     )  # fmt: skip
     add_answers(group)
     group = parser.add_argument_group("what to show and write")
-    group.add_argument("-o", "--output", metavar="FILE", help="write the placed mentions (such as .jsonl)")
-    group.add_argument("--report", metavar="FILE", help="write the answers that could not be placed as CSV")
+    group.add_argument(
+        "-o", "--output", often=True, metavar="FILE", help="write the placed mentions (such as .jsonl)"
+    )
+    group.add_argument(
+        "--report", often=True, metavar="FILE", help="write the answers that could not be placed as CSV"
+    )
     add_document(group)
     add_reading(parser)
 
@@ -416,11 +432,11 @@ def add_confidence(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
     group = parser.add_argument_group("what to compute")
     group.add_argument(
-        "--dev", metavar="FILE", nargs="+",
+        "--dev", often=True, metavar="FILE", nargs="+",
         help="gold and predictions of a dev set, on which the threshold is chosen",
     )  # fmt: skip
     group.add_argument(
-        "--precision", type=float, default=0.95,
+        "--precision", often=True, type=float, default=0.95,
         help="the precision to reach with the highest recall (default: 0.95; 95 means the same)",
     )  # fmt: skip
     group.add_argument(
@@ -473,10 +489,10 @@ def add_apply(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise apply`."""
     parser.add_argument("predicted", metavar="PRED", help="predictions with scores")
     parser.add_argument(
-        "--threshold", type=float, required=True, help="the minimum score of a prediction to keep"
+        "--threshold", often=True, type=float, required=True, help="the minimum score of a prediction to keep"
     )
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the file to write")
-    parser.add_argument("--to", metavar="FORMAT", help="its format (default: from the suffix)")
+    parser.add_argument("-o", "--output", often=True, metavar="FILE", required=True, help="the file to write")
+    parser.add_argument("--to", often=True, metavar="FORMAT", help="its format (default: from the suffix)")
     add_scores(parser.add_argument_group("where the scores are"))
     add_reading(parser)
 

@@ -39,23 +39,120 @@ class Command(NamedTuple):
             formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=78),
             epilog=self.examples,
             allow_abbrev=False,
+            add_help=False,
         )
+        parser.add_argument("-h", "--help", action=_Help, nargs=0, help="show the most used options")
+        parser.add_argument("--help-all", action=_Help, nargs=0, help="show all options")
         self.add(parser)
         return parser
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser that reports an error in one sentence and points to `--help`, without listing all options."""
+MOST = 10  # the maximum number of options that a command's `--help` shows
 
-    def format_help(self) -> str:
+
+class _Group(argparse._ArgumentGroup):
+    """A group of options, some of which are often used."""
+
+    def __init__(self, parser: Parser, *args: Any, **kwargs: Any) -> None:
+        super().__init__(parser, *args, **kwargs)
+        self._parser = parser
+
+    def add_argument(self, *flags: Any, often: bool = False, **how: Any) -> argparse.Action:
+        return self._parser.noted(super().add_argument(*flags, **how), often=often)
+
+
+class _Help(argparse.Action):
+    """Show the help text, with the most used options or with all, and exit."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *given: object) -> NoReturn:
+        assert isinstance(parser, Parser)
+        sys.stdout.write(parser.format_help(everything=given[-1] == "--help-all"))
+        parser.exit()
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that reports an error in one sentence and points to `--help`, without listing all options.
+
+    Options are declared with `often=True` if they are among the ten most used of their command, which
+    `--help` shows; `--help-all` shows all of them by subject.
+    """
+
+    def __init__(self, **how: Any) -> None:
+        self._often: list[argparse.Action] = []
+        super().__init__(**how)
+
+    def add_argument(self, *flags: Any, often: bool = False, **how: Any) -> argparse.Action:
+        """Add an argument of the command itself, outside any group."""
+        return self.noted(super().add_argument(*flags, **how), often=often)
+
+    def add_argument_group(self, *args: Any, **kwargs: Any) -> argparse._ArgumentGroup:
+        """Add a group of options, which `--help-all` shows under its title."""
+        group = _Group(self, *args, **kwargs)
+        self._action_groups.append(group)
+        return group
+
+    def noted(self, action: argparse.Action, *, often: bool) -> argparse.Action:
+        """Note whether an argument is often used."""
+        if often:
+            self._often.append(action)
+        return action
+
+    @property
+    def options(self) -> list[argparse.Action]:
+        """All options except those that show help, in the order in which they were added."""
+        return [action for action in self._actions if action.option_strings and type(action) is not _Help]
+
+    @property
+    def positionals(self) -> list[argparse.Action]:
+        """All arguments that are not options."""
+        return [action for action in self._actions if not action.option_strings]
+
+    @property
+    def most_used(self) -> list[argparse.Action]:
+        """The options that `--help` shows: all if they are few, else those required or often used."""
+        options = self.options
+        if len(options) <= MOST:
+            return options
+        return [action for action in options if action.required or action in self._often]
+
+    def format_help(self, *, everything: bool = False) -> str:
         """The help text: the description is wrapped, the examples are left as they are."""
         from shutil import get_terminal_size
         from textwrap import fill
 
         width = get_terminal_size().columns - 2  # computed only here: argparse would do it for every argument
-        self.description = fill(self.description or "", width)
         self.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=width)
-        return super().format_help()
+        formatter = self._get_formatter()
+        formatter.add_text(fill(self.description or "", width))
+        few = self.most_used
+        hidden = len(self.options) - len(few)
+        if everything or not hidden:
+            for group in self._action_groups:
+                formatter.start_section(group.title)
+                formatter.add_arguments(
+                    action for action in group._group_actions if hidden or type(action) is not _Help
+                )
+                formatter.end_section()
+        else:
+            for title, actions in (("positional arguments", self.positionals), ("most used options", few)):
+                formatter.start_section(title)
+                formatter.add_arguments(actions)
+                formatter.end_section()
+            formatter.add_text(f"{hidden} more options: {self.prog} --help-all")
+        formatter.add_text(self.epilog)
+        return f"{self._usage(width)}\n{formatter.format_help()}"
+
+    def _usage(self, width: int) -> str:
+        """One line that names what is required."""
+        from textwrap import fill
+
+        formatter = self._get_formatter()
+        required = [action for action in self.options if action.required]
+        formatter.add_usage(None, [*required, *self.positionals], [], prefix="")
+        words = " ".join(formatter.format_help().split()).removeprefix(self.prog).strip()
+        options = "[options] " if self.options else ""
+        text = f"usage: {self.prog} {options}{words}".rstrip()
+        return fill(text, width, subsequent_indent=" " * 7, break_on_hyphens=False) + "\n"
 
     def parsed(self, arguments: Sequence[str]) -> argparse.Namespace:
         """The parsed arguments; the error about an unknown option suggests the closest known one."""
@@ -113,7 +210,7 @@ def add_settings(group: argparse._ActionsContainer, name: str, *, without: Seque
 def add_setting(group: argparse._ActionsContainer, name: str, **differs: Any) -> None:
     """Add the option for one setting; `differs` overrides fields of the setting for this command."""
     setting = SETTINGS[name]._replace(**differs)
-    how: dict[str, Any] = {"help": setting.help, "dest": name}
+    how: dict[str, Any] = {"help": setting.help, "dest": name, "often": setting.often}
     if setting.type is bool:
         group.add_argument(setting.option, action="store_true", **how)
         return
@@ -215,8 +312,10 @@ def add_document(
         examples: what the document lists as examples, such as "sentences"; None if it lists none.
         redact: whether the document contains text that can be left out.
     """
-    group.add_argument("--json", metavar="FILE", help="write the document (- for standard output)")
-    group.add_argument("--html", metavar="FILE", help="write the page")
+    group.add_argument(
+        "--json", often=True, metavar="FILE", help="write the document (- for standard output)"
+    )
+    group.add_argument("--html", often=True, metavar="FILE", help="write the page")
     if examples is not None:
         group.add_argument(
             "--examples", type=int, default=20, help=f"the maximum number of {examples} shown (default: 20)"
@@ -237,15 +336,17 @@ def add_parts(group: argparse._ActionsContainer, verb: str) -> None:
     add_setting(group, "workers")
 
 
-def add_thresholds(group: argparse._ActionsContainer) -> None:
+def add_thresholds(group: argparse._ActionsContainer, *, often: bool = False) -> None:
     """Add the options for thresholds on a result and on its change since an earlier one."""
     group.add_argument(
-        "--fail-under", type=float, metavar="POINTS",
+        "--fail-under", often=often, type=float, metavar="POINTS",
         help="the minimum primary score (by default F1), in points",
     )  # fmt: skip
-    group.add_argument("--against", metavar="RESULT.json", help="an earlier result over the same gold file")
     group.add_argument(
-        "--fail-drop", type=float, metavar="POINTS",
+        "--against", often=often, metavar="RESULT.json", help="an earlier result over the same gold file"
+    )
+    group.add_argument(
+        "--fail-drop", often=often, type=float, metavar="POINTS",
         help="with --against: fail if the primary score drops by significantly more than this",
     )  # fmt: skip
     group.add_argument(
@@ -253,7 +354,7 @@ def add_thresholds(group: argparse._ActionsContainer) -> None:
         help="with --against: pass only if a drop in the primary score of this much or more is ruled out",
     )  # fmt: skip
     group.add_argument(
-        "--floor", metavar="PATH=POINTS", action="append", default=[],
+        "--floor", often=often, metavar="PATH=POINTS", action="append", default=[],
         help="the minimum score of a label or slice, such as PER=90 or tough/UNSEEN-ANY=70; may be repeated",
     )  # fmt: skip
     group.add_argument(
@@ -301,7 +402,7 @@ def add_width(group: argparse._ActionsContainer, what: str = "screen") -> None:
 def add_scores(group: argparse._ActionsContainer) -> None:
     """Add the options for reading the scores of predictions."""
     group.add_argument(
-        "--score-column", metavar="COLUMN", type=column,
+        "--score-column", often=True, metavar="COLUMN", type=column,
         help="the column of token scores in a file of columns, a number from 0 or a name",
     )  # fmt: skip
     group.add_argument(
@@ -360,10 +461,10 @@ def add_answers(group: argparse._ActionsContainer) -> None:
     )  # fmt: skip
 
 
-def add_policy(group: argparse._ActionsContainer) -> None:
+def add_policy(group: argparse._ActionsContainer, *, often: bool = False) -> None:
     """Add the option that turns on the placement of answers."""
     group.add_argument(
-        "--answers", metavar="POLICY",
+        "--answers", often=often, metavar="POLICY",
         help="place the answers of systems that give texts without positions: first, all, next, ordered, or "
         "as uie, spacy-llm or langextract do",
     )  # fmt: skip

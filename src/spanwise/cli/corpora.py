@@ -76,7 +76,7 @@ def add_split(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="annotated files; several are pooled")
     group = parser.add_argument_group("how to split")
     group.add_argument(
-        "--unseen", type=float, metavar="PERCENT",
+        "--unseen", often=True, type=float, metavar="PERCENT",
         help="share of test mentions not seen in training with their label (UNSEEN-ANY)",
     )  # fmt: skip
     group.add_argument(
@@ -88,19 +88,24 @@ def add_split(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--test",
+        often=True,
         type=float,
         default=20.0,
         metavar="PERCENT",
         help="share of sentences for testing (default: 20)",
     )
     group.add_argument(
-        "--dev", type=float, default=0.0, metavar="PERCENT",
+        "--dev", often=True, type=float, default=0.0, metavar="PERCENT",
         help="share of sentences for development, drawn at random (default: 0)",
     )  # fmt: skip
-    group.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    group.add_argument("--seed", often=True, type=int, default=0, help="random seed (default: 0)")
     group = parser.add_argument_group("what to show and write")
-    group.add_argument("-o", "--output", metavar="FOLDER", help="the folder to write the parts to")
-    group.add_argument("--to", metavar="FORMAT", help="the format to write (default: that of FILE)")
+    group.add_argument(
+        "-o", "--output", often=True, metavar="FOLDER", help="the folder to write the parts to"
+    )
+    group.add_argument(
+        "--to", often=True, metavar="FORMAT", help="the format to write (default: that of FILE)"
+    )
     add_document(group)
     add_reading(parser)
 
@@ -140,21 +145,25 @@ def add_sample(parser: argparse.ArgumentParser) -> None:
         "systems", metavar="SYSTEM", nargs="*", help="predictions for it, for --strata disagreement"
     )
     group = parser.add_argument_group("what to draw")
-    group.add_argument("-n", type=int, required=True, metavar="N", help="the number of units")
+    group.add_argument("-n", often=True, type=int, required=True, metavar="N", help="the number of units")
     group.add_argument(
-        "--by", choices=("sentence", "document"), default="sentence",
+        "--by", often=True, choices=("sentence", "document"), default="sentence",
         help="what a unit is (default: sentence)",
     )  # fmt: skip
     group.add_argument(
-        "--strata", metavar="STRATA",
+        "--strata", often=True, metavar="STRATA",
         help="draw in proportion from groups of units: label (the rarest of a unit), length, disagreement "
         "(of the systems named), or a field of the data",
     )  # fmt: skip
-    group.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    group.add_argument("--seed", often=True, type=int, default=0, help="random seed (default: 0)")
     group = parser.add_argument_group("what to write")
-    group.add_argument("-o", "--output", metavar="FILE", required=True, help="the file to write the units to")
-    group.add_argument("--to", metavar="FORMAT", help="the format to write (default: by the name of FILE)")
-    group.add_argument("--lossy", action="store_true", help="write what the format can hold")
+    group.add_argument(
+        "-o", "--output", often=True, metavar="FILE", required=True, help="the file to write the units to"
+    )
+    group.add_argument(
+        "--to", often=True, metavar="FORMAT", help="the format to write (default: by the name of FILE)"
+    )
+    group.add_argument("--lossy", often=True, action="store_true", help="write what the format can hold")
     add_reading(parser)
 
 
@@ -201,8 +210,8 @@ exit status: 0 no problems; 1 impossible tags, which are repaired on reading; 3 
 def add_validate(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise validate`."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="the files to check")
-    parser.add_argument("--most", metavar="N", type=int, help="list at most N problems per file")
-    parser.add_argument("--json", action="store_true", help="print JSON, one line per problem")
+    parser.add_argument("--most", often=True, metavar="N", type=int, help="list at most N problems per file")
+    parser.add_argument("--json", often=True, action="store_true", help="print JSON, one line per problem")
     add_reading(parser, without=("map", "predicted_map", "only", "without"))
 
 
@@ -277,13 +286,21 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "target", metavar="OUT", help="the file to write; its suffix names the format (-: standard output)"
     )
-    parser.add_argument("--to", metavar="FORMAT", help="the format to write (default: from the suffix)")
-    parser.add_argument("--to-scheme", metavar="SCHEME", help="the tag scheme to write")
     parser.add_argument(
-        "--lossy", action="store_true", help="leave out what the format cannot hold, and say what was lost"
+        "--to", often=True, metavar="FORMAT", help="the format to write (default: from the suffix)"
+    )
+    parser.add_argument("--to-scheme", often=True, metavar="SCHEME", help="the tag scheme to write")
+    parser.add_argument(
+        "--lossy",
+        often=True,
+        action="store_true",
+        help="leave out what the format cannot hold, and say what was lost",
     )
     parser.add_argument(
-        "--scores", action="store_true", help="keep the scores of mentions in a third column of a CoNLL file"
+        "--scores",
+        often=True,
+        action="store_true",
+        help="keep the scores of mentions in a third column of a CoNLL file",
     )
     parser.add_argument(
         "--context",
@@ -369,11 +386,11 @@ def add_agree(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group = parser.add_argument_group("what to compute")
     group.add_argument(
-        "--systems", metavar="NAME=FILE", nargs="+", action="extend", default=[],
+        "--systems", often=True, metavar="NAME=FILE", nargs="+", action="extend", default=[],
         help="predictions to compare with the human level",
     )  # fmt: skip
     group.add_argument(
-        "--votes", type=int, metavar="K",
+        "--votes", often=True, type=int, metavar="K",
         help="how many annotators must mark a mention for the majority (default: more than half)",
     )  # fmt: skip
     group.add_argument(
@@ -382,10 +399,17 @@ def add_agree(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument("--gamma", action="store_true", help="also compute gamma (extra 'agreement'; slow)")
     group = parser.add_argument_group("what to show and write")
-    group.add_argument("--majority", metavar="FILE", help="write the mentions that most annotators marked")
-    group.add_argument("--worksheet", metavar="FILE.csv", help="write the open mentions for adjudication")
     group.add_argument(
-        "--decisions", metavar="FILE.csv", help="a filled-in worksheet, whose decisions overrule the votes"
+        "--majority", often=True, metavar="FILE", help="write the mentions that most annotators marked"
+    )
+    group.add_argument(
+        "--worksheet", often=True, metavar="FILE.csv", help="write the open mentions for adjudication"
+    )
+    group.add_argument(
+        "--decisions",
+        often=True,
+        metavar="FILE.csv",
+        help="a filled-in worksheet, whose decisions overrule the votes",
     )
     add_document(group, examples="sentences", redact=True)
     add_engine(parser)
@@ -420,17 +444,29 @@ def add_suspects(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group = parser.add_argument_group("what to compute")
     add_train(group)
-    group.add_argument("--dev", metavar="FILE", action="append", help="more annotated text; may be repeated")
     group.add_argument(
-        "--top", type=int, default=200, help="the maximum number of suspects listed (default: 200; 0: all)"
+        "--dev", often=True, metavar="FILE", action="append", help="more annotated text; may be repeated"
+    )
+    group.add_argument(
+        "--top",
+        often=True,
+        type=int,
+        default=200,
+        help="the maximum number of suspects listed (default: 200; 0: all)",
     )
     add_align(group)
     add_parts(group, "read files")
     group = parser.add_argument_group("what to show and write")
     group.add_argument(
-        "-o", "--output", metavar="FILE", help="write the worksheet (CSV), or with --apply the new gold file"
+        "-o",
+        "--output",
+        often=True,
+        metavar="FILE",
+        help="write the worksheet (CSV), or with --apply the new gold file",
     )
-    group.add_argument("--apply", metavar="FILE.csv", help="apply the decisions of a worksheet to GOLD")
+    group.add_argument(
+        "--apply", often=True, metavar="FILE.csv", help="apply the decisions of a worksheet to GOLD"
+    )
     add_document(group, redact=True)
     add_engine(parser)
     add_reading(parser)

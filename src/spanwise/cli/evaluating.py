@@ -52,15 +52,17 @@ def add_evaluating(parser: argparse.ArgumentParser) -> None:
     add_settings(group, "compute")
     add_engine(parser)
     group = parser.add_argument_group("answers without offsets")
-    add_policy(group)
+    add_policy(group, often=True)
     add_answers(group)
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:
     """Add the options for what to show and write."""
     group = parser.add_argument_group("what to show and write")
-    group.add_argument("--json", metavar="FILE", help="write the result document (- for standard output)")
-    group.add_argument("--html", metavar="FILE", help="write the report as one HTML page")
+    group.add_argument(
+        "--json", often=True, metavar="FILE", help="write the result document (- for standard output)"
+    )
+    group.add_argument("--html", often=True, metavar="FILE", help="write the report as one HTML page")
     group.add_argument(
         "--columns", metavar="FILE",
         help="write every mention as columns (.npz), from which the workbench counts any slice",

@@ -34,10 +34,13 @@ def add_leaks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("systems", metavar="PRED", nargs="*", help="what is masked: a file, or name=file")
     group = parser.add_argument_group("what to compute")
     group.add_argument(
-        "--same-label", action="store_true", help="only a prediction with the mention's label hides it"
+        "--same-label",
+        often=True,
+        action="store_true",
+        help="only a prediction with the mention's label hides it",
     )
     group.add_argument(
-        "--identity", metavar="COLUMN|KEY", type=column,
+        "--identity", often=True, metavar="COLUMN|KEY", type=column,
         help="the key of gold spans, or the column (a number from 0 or a name), that says whom they name",
     )  # fmt: skip
     group.add_argument(
@@ -55,12 +58,15 @@ def add_leaks(parser: argparse.ArgumentParser) -> None:
     add_parts(group, "count")
     group = parser.add_argument_group("limits (exit status 1 if one is missed)")
     group.add_argument(
-        "--max-leak", metavar="[LABEL=]POINTS", action="append", default=[],
+        "--max-leak", often=True, metavar="[LABEL=]POINTS", action="append", default=[],
         help="the highest leak rate that is allowed, of a label (PERSON=0.5) or overall (2), in points; may "
         "be repeated",
     )  # fmt: skip
     group.add_argument(
-        "--gate", metavar="FILE", help="a TOML file with limits under [leak], such as PERSON = 0.5"
+        "--gate",
+        often=True,
+        metavar="FILE",
+        help="a TOML file with limits under [leak], such as PERSON = 0.5",
     )
     group.add_argument(
         "--floor-bound", action="store_true",

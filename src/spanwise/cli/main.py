@@ -18,62 +18,64 @@ if TYPE_CHECKING:
 INTERNAL = 70  # the exit status for a bug in spanwise itself
 
 # The module and summary of each command, so that `--help` imports none of the modules.
-COMMANDS = {
-    "demo": ("about", "make a small corpus with three flawed systems and show what is found"),
-    "evaluate": ("evaluating", "score one or more systems against gold and explain the scores"),
-    "compare": ("evaluating", "test which of several systems is better, and where"),
-    "study": ("studies", "analyse datasets x models x runs from one TOML file"),
-    "describe": ("corpora", "describe a test set before any system is run"),
-    "split": (
-        "corpora",
-        "split a corpus into training and test data with given shares of seen and unseen mentions",
-    ),
-    "sample": ("corpora", "draw the units of a corpus to annotate, at random or within strata"),
-    "plan": ("planning", "say how many more units a comparison needs, from a saved result"),
-    "place": ("analyses", "place answers of language models, which have no offsets, on the gold text"),
-    "errors": ("analyses", "list the errors with their sentences"),
-    "slices": ("analyses", "find combinations of conditions on which a system is weak"),
-    "leaks": ("leaks", "say what masking leaves readable, and what it hides without need"),
-    "confidence": ("analyses", "assess confidence scores: curves, thresholds, calibration"),
-    "apply": ("analyses", "keep the predictions whose score reaches a threshold"),
-    "agree": ("corpora", "measure how well annotators agree, and write the majority annotation"),
-    "suspects": ("corpora", "list gold mentions that are worth a second look, and apply the decisions"),
-    "explain": ("analyses", "show the same predictions under every convention in use"),
-    "workbench": ("saved", "serve a folder of results as a local web application"),
-    "report": ("saved", "make the HTML page of a saved result"),
-    "figures": ("saved", "draw the figures of a saved result as SVG, PDF or PNG"),
-    "table": ("saved", "print one table of a saved result as LaTeX, Markdown or CSV"),
-    "export": ("saved", "export a saved result for other tools"),
-    "train": ("taggers", "train one of the papers' taggers by name"),
-    "tag": ("taggers", "tag a file with a trained tagger"),
-    "validate": ("corpora", "list every impossible tag and malformed line in files"),
-    "convert": ("corpora", "convert between formats and tag schemes"),
-    "list": ("about", "list formats, schemes, attributes, bucketings and other names"),
-    "cite": ("about", "print the papers behind the numbers"),
-    "reproduce": ("studies", "recompute the papers' published figures cell by cell"),
+GROUPS = {
+    "every day": {
+        "demo": ("about", "make a small corpus with three flawed systems, and evaluate them"),
+        "evaluate": ("evaluating", "score one or more systems against gold and explain the scores"),
+        "compare": ("evaluating", "test which of several systems is better, and where"),
+        "errors": ("analyses", "list the errors with their sentences"),
+        "slices": ("analyses", "find combinations of conditions on which a system is weak"),
+        "report": ("saved", "make the HTML page of a saved result"),
+        "workbench": ("saved", "serve a folder of results as a local web application"),
+    },
+    "data": {
+        "describe": ("corpora", "describe a test set before any system is run"),
+        "validate": ("corpora", "list every impossible tag and malformed line in files"),
+        "convert": ("corpora", "convert between formats and tag schemes"),
+        "split": ("corpora", "split a corpus with given shares of seen and unseen mentions"),
+        "sample": ("corpora", "draw the units of a corpus to annotate, at random or in strata"),
+        "agree": ("corpora", "measure how well annotators agree; write the majority annotation"),
+        "suspects": ("corpora", "list gold mentions worth a second look; apply the decisions"),
+    },
+    "papers": {
+        "study": ("studies", "analyse datasets x models x runs from one TOML file"),
+        "table": ("saved", "print one table of a saved result as LaTeX, Markdown or CSV"),
+        "figures": ("saved", "draw the figures of a saved result as SVG, PDF or PNG"),
+        "plan": ("planning", "say how many more units a comparison needs, from a saved result"),
+        "cite": ("about", "print the papers behind the numbers"),
+    },
+    "expert": {
+        "place": ("analyses", "place answers of language models without offsets on the gold text"),
+        "leaks": ("leaks", "say what masking leaves readable, and what it hides without need"),
+        "confidence": ("analyses", "assess confidence scores: curves, thresholds, calibration"),
+        "apply": ("analyses", "keep the predictions whose score reaches a threshold"),
+        "explain": ("analyses", "show the same predictions under every convention in use"),
+        "export": ("saved", "export a saved result for other tools"),
+        "train": ("taggers", "train one of the papers' taggers by name"),
+        "tag": ("taggers", "tag a file with a trained tagger"),
+        "reproduce": ("studies", "recompute the papers' published figures cell by cell"),
+        "list": ("about", "list formats, schemes, attributes, bucketings and other names"),
+        "completion": ("completion", "print the completion script of bash, zsh or fish"),
+    },
 }
+COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 
 HELP = """usage: spanwise COMMAND [options]
 
-Why one system scores better than another, on which mentions, and whether the difference is real.
+Why one system scores better than another, on which mentions, and whether the
+difference is real.
 
-positional arguments:
-  COMMAND     one of the commands below
-
-options:
-  -h, --help  show this help message and exit
-  --version   show program's version number and exit
-
-commands:
 {commands}
 
 examples:
   spanwise demo
-  spanwise evaluate gold.conll pred.conll --train train.conll --json run.json --html run.html
+  spanwise evaluate gold.conll pred.conll --train train.conll --html run.html
   spanwise compare gold.conll old=first.conll new=second.conll
-  spanwise COMMAND --help
+  spanwise COMMAND --help      its most used options; --help-all: all of them
+  spanwise --version
 
-exit status: 0 success; 1 a threshold was missed; 2 wrong usage; 3 an input cannot be used
+exit status: 0 success; 1 a threshold was missed; 2 wrong usage;
+3 an input cannot be used
 """
 
 
@@ -103,7 +105,11 @@ def _help_or_version(argv: list[str]) -> str | None:
 
 def _listing() -> str:
     width = max(map(len, COMMANDS)) + 2
-    return "\n".join(f"  {name:<{width}}{summary}" for name, (_, summary) in COMMANDS.items())
+    sections = (
+        "\n".join([f"{title}:", *(f"  {name:<{width}}{summary}" for name, (_, summary) in group.items())])
+        for title, group in GROUPS.items()
+    )
+    return "\n\n".join(sections)
 
 
 def _write(text: str) -> bool:

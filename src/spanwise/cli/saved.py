@@ -171,10 +171,14 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise export`."""
     parser.add_argument("result", metavar="RESULT.json", nargs="?", help="a result or study document")
     parser.add_argument("form", metavar="FORM", nargs="?", help="one of: " + ", ".join(REPORTS.names()))
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
-    parser.add_argument("--schema", action="store_true", help="print the JSON Schema of result documents")
-    add_thresholds(parser.add_argument_group("thresholds of summary, junit and annotations"))
-    parser.add_argument("--name", help="model-index: the model's name; by default the system's")
+    parser.add_argument(
+        "-o", "--output", often=True, metavar="FILE", help="write to a file instead of standard output"
+    )
+    parser.add_argument(
+        "--schema", often=True, action="store_true", help="print the JSON Schema of result documents"
+    )
+    add_thresholds(parser.add_argument_group("thresholds of summary, junit and annotations"), often=True)
+    parser.add_argument("--name", often=True, help="model-index: the model's name; by default the system's")
     parser.add_argument("--dataset", help="model-index: the dataset's identifier; by default its name")
 
 

@@ -51,7 +51,10 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise study`."""
     parser.add_argument("manifest", metavar="STUDY.toml", help="datasets, systems and comparisons")
     parser.add_argument(
-        "--root", metavar="FOLDER", help="the folder that paths are relative to (default: the manifest's)"
+        "--root",
+        often=True,
+        metavar="FOLDER",
+        help="the folder that paths are relative to (default: the manifest's)",
     )
     add_setting(
         parser, "memory",
@@ -62,16 +65,23 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cache", metavar="FOLDER", help="where results are cached (default: the user's cache folder)"
     )
-    parser.add_argument("--no-cache", action="store_true", help="cache nothing and recompute everything")
+    parser.add_argument(
+        "--no-cache", often=True, action="store_true", help="cache nothing and recompute everything"
+    )
     parser.add_argument(
         "--allow-commands", action="store_true", help="run the training commands that the file names"
     )
     add_engine(parser)
     group = parser.add_argument_group("what to show and write")
-    group.add_argument("--json", metavar="FILE", help="write the study document (- for standard output)")
-    group.add_argument("--html", metavar="FILE", help="write the report as one HTML page")
     group.add_argument(
-        "--csv", metavar="FOLDER", help="write the tidy performance table and all other tables as CSV"
+        "--json", often=True, metavar="FILE", help="write the study document (- for standard output)"
+    )
+    group.add_argument("--html", often=True, metavar="FILE", help="write the report as one HTML page")
+    group.add_argument(
+        "--csv",
+        often=True,
+        metavar="FOLDER",
+        help="write the tidy performance table and all other tables as CSV",
     )
     group.add_argument("--parquet", metavar="FILE", help="write the tidy performance table as Parquet")
     group.add_argument("--quiet", action="store_true", help="show neither progress nor the screen")
@@ -162,7 +172,9 @@ def add_reproduce(parser: argparse.ArgumentParser) -> None:
         "data", metavar="DATA", help="the folder with ortmann-ner, conll2002-es, wnut16 and printed"
     )
     parser.add_argument("--different", action="store_true", help="show only the cells that differ")
-    parser.add_argument("--json", metavar="FILE", help="write the cells as JSON (- for standard output)")
+    parser.add_argument(
+        "--json", often=True, metavar="FILE", help="write the cells as JSON (- for standard output)"
+    )
     parser.add_argument(
         "--departures",
         action="store_true",

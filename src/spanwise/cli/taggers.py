@@ -21,21 +21,29 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--train", metavar="FILE", required=True, help="the data to learn from")
     parser.add_argument("--dev", metavar="FILE", required=True, help="the data used to choose the best epoch")
     parser.add_argument(
-        "--test", metavar="FILE", action="append", default=[], help="data to tag; may be repeated"
+        "--test", often=True, metavar="FILE", action="append", default=[], help="data to tag; may be repeated"
     )
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="random seed (default: 1)")
+    parser.add_argument(
+        "--seed", often=True, type=int, default=1, metavar="N", help="random seed (default: 1)"
+    )
     parser.add_argument(
         "--context", type=int, metavar="K", help="sentences per window, all from one document (default: 1)"
     )
     parser.add_argument(
         "--device",
+        often=True,
         default="auto",
         metavar="NAME",
         help="auto, cpu or cuda (default: auto, a GPU if there is one)",
     )
     parser.add_argument("--options", metavar="FILE", help="settings in a TOML file")
     parser.add_argument(
-        "--set", metavar="KEY=VALUE", action="append", default=[], help="one setting; may be repeated"
+        "--set",
+        often=True,
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="one setting; may be repeated",
     )
     parser.add_argument("-o", "--output", metavar="FOLDER", required=True, help="the folder to write")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
@@ -114,14 +122,19 @@ def add_tag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="OUT", required=True, help="the file to write; its suffix names the format"
     )
-    parser.add_argument("--to", metavar="FORMAT", help="the format to write (default: from the suffix)")
+    parser.add_argument(
+        "--to", often=True, metavar="FORMAT", help="the format to write (default: from the suffix)"
+    )
     parser.add_argument(
         "--scores",
+        often=True,
         action="store_true",
         help="write the tagger's confidence in each mention: beside its span in .jsonl, in a third column in "
         ".conll",
     )
-    parser.add_argument("--device", default="auto", metavar="NAME", help="auto, cpu or cuda (default: auto)")
+    parser.add_argument(
+        "--device", often=True, default="auto", metavar="NAME", help="auto, cpu or cuda (default: auto)"
+    )
     add_reading(parser)
 
 
