@@ -1,0 +1,1 @@
+"""Tuples of mentions: relations, events, links and attributes, matched and scored on the same counts."""
