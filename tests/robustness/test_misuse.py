@@ -256,3 +256,10 @@ def test_no_line_of_an_error_is_longer_than_500_characters(tmp_path: Path) -> No
     assert max(map(len, str(refused.value).split("\n"))) <= LONGEST
     assert shortened("word\n" + "y" * LONGEST) == "word\n" + "y" * LONGEST
     assert len(shortened("y" * (LONGEST + 1))) == LONGEST
+
+
+def test_a_system_that_predicts_nothing_is_pointed_out() -> None:
+    gold = [["B-PER", "O"], ["O", "B-LOC"]]
+    nothing = [["O", "O"], ["O", "O"]]
+    result = spanwise.evaluate(gold, {"a": gold, "b": nothing}, resamples=0)
+    assert "b: no mention is predicted, so that F1 is 0 and precision undefined." in (result.hints or ())

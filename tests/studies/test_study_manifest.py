@@ -38,13 +38,10 @@ def test_datasets_and_systems_are_sorted(tmp_path: Path) -> None:
 
 
 def test_pairs_that_differ_in_only_one_factor_are_compared_larger_first(tmp_path: Path) -> None:
-    assert pairs(read(tmp_path, MANIFEST)) == [
-        ("large", "rules", "size"),
-        ("large", "small", "size"),
-        ("rules", "small", "size"),
-    ]
+    # The system `rules` has no size, so it is not compared with the two that have one.
+    assert pairs(read(tmp_path, MANIFEST)) == [("large", "small", "size")]
     text = MANIFEST.replace("{size = 300}", '{size = 300, decoder = "crf"}')
-    assert pairs(read(tmp_path, text)) == [("rules", "small", "size")]
+    assert pairs(read(tmp_path, text)) == []
 
 
 def test_explicit_pairs_keep_their_direction_and_join_those_of_factors(tmp_path: Path) -> None:
@@ -164,3 +161,13 @@ def test_numbers_in_names_are_sorted_as_numbers(tmp_path: Path) -> None:
     assert [dataset.name for dataset in manifest.datasets] == ["d9", "d10"]
     assert [system.name for system in manifest.systems] == ["K1", "K2", "K10"]
     assert pairs(manifest) == [("K1", "K2", None), ("K1", "K10", None), ("K2", "K10", None)]
+
+
+def test_a_system_without_a_factor_is_not_paired_with_those_that_have_it(tmp_path: Path) -> None:
+    names = {"CnoneWrandLstmCrf": "", "K1": "1", "K3": "3", "K6": "6"}
+    systems = "".join(
+        f"[systems.{name}]\n" + (f"factors = {{K = {value}}}\n" if value else "")
+        for name, value in names.items()
+    )
+    text = MANIFEST.partition("[systems.")[0] + systems
+    assert pairs(read(tmp_path, text)) == [("K3", "K1", "K"), ("K6", "K1", "K"), ("K6", "K3", "K")]

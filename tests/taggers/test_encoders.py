@@ -174,3 +174,22 @@ def test_a_tokenizer_that_does_not_match_the_weights_is_reported(
     (tmp_path / "other" / "model.safetensors").replace(Path(folder) / "model.safetensors")
     with pytest.raises(InputError, match=r"model\.safetensors: the weights do not fit"):
         trained(demo, folder)
+
+
+@pytest.mark.parametrize("finetune", [True, False])
+def test_the_row_of_bert_takes_any_folder_with_either_spelling_of_its_weights(
+    demo: dict[str, str], pieces: list[str], tmp_path: Path, finetune: bool
+) -> None:
+    folder = Path(encoder(tmp_path / "bert", sorted([*MARKS, *pieces]), pieces))
+    options = {**SMALL, "epochs": 1, "finetune": finetune}
+    first = train("CbertWnoneMlp", demo["dev"], demo["dev"], device="cpu", encoder=str(folder), **options)
+    assert first.model.name == "CbertWnoneMlp"
+    # As in checkpoints of the first versions.
+    weights = safetensors.load_file(folder / "model.safetensors")
+    old = {
+        "bert." + name.replace("Norm.weight", "Norm.gamma").replace("Norm.bias", "Norm.beta"): value
+        for name, value in weights.items()
+    }
+    safetensors.save_file(old, folder / "model.safetensors")
+    second = train("CbertWnoneMlp", demo["dev"], demo["dev"], device="cpu", encoder=str(folder), **options)
+    assert np.array_equal(first.codes["dev"], second.codes["dev"])

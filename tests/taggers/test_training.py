@@ -185,6 +185,25 @@ def test_the_linear_chain_model_of_l_bfgs_does_not_depend_on_the_seed(demo: dict
     assert first.predictions["dev"].mentions.rows() == second.predictions["dev"].mentions.rows()
 
 
+def test_training_ends_after_some_epochs_without_a_better_score(demo: dict[str, str]) -> None:
+    whole = trained(demo, "CnoneWrandLstmCrf", epochs=12)
+    scores = [epoch["dev_f1"] for epoch in whole.report["curve"]]
+    # The same run, stopped where the best epoch so far lies two epochs back.
+    stops = next(
+        (number for number in range(12) if number - int(np.argmax(scores[: number + 1])) >= 2),
+        len(scores) - 1,
+    )
+    short = trained(demo, "CnoneWrandLstmCrf", epochs=12, patience=2)
+    assert [epoch["dev_f1"] for epoch in short.report["curve"]] == scores[: stops + 1]
+    assert stops < 11
+
+
+def test_plain_gradient_descent_learns(demo: dict[str, str]) -> None:
+    settings = {"preset": "fu19", "epochs": 3, "rate": 0.1}
+    curve = trained(demo, "CnoneWrandLstmCrf", **settings).report["curve"]
+    assert curve[-1]["loss"] < 0.8 * curve[0]["loss"]
+
+
 def test_features_are_one_row_per_token(demo: dict[str, str], tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     for role in ("train", "dev", "test"):

@@ -36,6 +36,9 @@ def add_train(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="auto, cpu or cuda (default: auto, a GPU if there is one)",
     )
+    parser.add_argument(
+        "--preset", metavar="NAME", help="the settings a paper states: fu19 (hidden 100, SGD .01, batch 10)"
+    )
     parser.add_argument("--options", metavar="FILE", help="settings in a TOML file")
     parser.add_argument(
         "--set",
@@ -53,9 +56,11 @@ def add_train(parser: argparse.ArgumentParser) -> None:
 def run_train(args: argparse.Namespace) -> int:
     """Train one of the papers' taggers by name, and tag test files with it.
 
-    A name says what the tagger sees and how it decides: characters (none, cnn, flair, minilm,
-    features), words (none, rand, glove50, glove100), sentence encoder (Lstm, Cnn) and decoder (Crf,
-    Mlp), such as CcnnWgloveLstmCrf; crf is a linear-chain model with hand-made features.
+    A name says what the tagger sees and how it decides: characters (none, cnn, flair, minilm, bert,
+    elmo, features), words (none, rand, glove50, glove100), sentence encoder (Lstm, Cnn) and decoder
+    (Crf, Mlp), such as CcnnWgloveLstmCrf. bert needs --set encoder=FOLDER, elmo and features need
+    --set features=FOLDER. crf is a linear-chain model with hand-made features, trained as an averaged
+    perceptron, or with --set algorithm=lbfgs by L-BFGS, as CRF++ is.
     """
     from pathlib import Path
 
@@ -66,6 +71,8 @@ def run_train(args: argparse.Namespace) -> int:
     options = options_of(args.options, args.set)
     if args.context is not None:
         options["context"] = args.context
+    if args.preset is not None:
+        options["preset"] = args.preset
     trained = train(
         args.model,
         args.train,

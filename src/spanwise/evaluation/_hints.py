@@ -124,6 +124,8 @@ def _of_system(gold: Input, entry: Input | None, system: SystemScores, signs: Si
     same_file = entry is not None and entry.sha256 is not None and entry.sha256 == gold.sha256
     if overall.f1 == 1 and (same_file or overall.gold >= COPIED):
         return ["the predictions are identical to gold: make sure that they are not a copy of it"]
+    if overall.gold and not overall.predicted:
+        return ["no mention is predicted, so that F1 is 0 and precision undefined"]
     known = [name for name, cell in labels.items() if cell.gold]
     given = [name for name, cell in labels.items() if cell.predicted]
     found = _twins([name for name in given if name not in known], known)

@@ -231,10 +231,11 @@ def _pairs(requested: Iterable[Pair], systems: Iterable[StudySystem]) -> list[Pa
 
 
 def _differing(first: StudySystem, second: StudySystem) -> str | None:
-    """The factor in which two systems differ; None if there are several or none."""
+    """The factor in which two systems differ; None if there are several or none, or if only one has it."""
     keys = sorted(set(first.factors) | set(second.factors))
     differ = [key for key in keys if first.factors.get(key) != second.factors.get(key)]
-    return differ[0] if len(differ) == 1 else None
+    comparable = len(differ) == 1 and differ[0] in first.factors and differ[0] in second.factors
+    return differ[0] if comparable else None
 
 
 def _in_order(first: StudySystem, second: StudySystem) -> tuple[str, str]:

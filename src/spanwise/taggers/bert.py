@@ -167,7 +167,13 @@ def _state(file: Path, config: Config) -> dict[str, Tensor]:
     """The weights of a file, renamed for `Bert`."""
     from safetensors.torch import load_file
 
-    weights = {name.removeprefix("bert."): value.float() for name, value in load_file(file).items()}
+    # Weights converted from early checkpoints call the two vectors of a normalisation gamma and beta.
+    weights = {
+        name.removeprefix("bert.")
+        .replace("Norm.gamma", "Norm.weight")
+        .replace("Norm.beta", "Norm.bias"): value
+        for name, value in ((name, value.float()) for name, value in load_file(file).items())
+    }
     state = {
         "word": weights["embeddings.word_embeddings.weight"],
         "position": weights["embeddings.position_embeddings.weight"],

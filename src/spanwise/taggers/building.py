@@ -172,12 +172,15 @@ def _joined(corpora: Sequence[Corpus]) -> Corpus:
 
 
 def _tunes_encoder(definition: TaggerDefinition) -> bool:
-    return definition.model.characters == "minilm" and definition.settings.finetune
+    return definition.model.has_encoder and definition.settings.finetune
 
 
 def _has_features(definition: TaggerDefinition) -> bool:
-    return definition.model.characters in {"flair", "features"} or (
-        definition.model.characters == "minilm" and not definition.settings.finetune
+    model = definition.model
+    return (
+        model.characters == "flair"
+        or model.has_features
+        or (model.has_encoder and not definition.settings.finetune)
     )
 
 

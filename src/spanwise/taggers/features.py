@@ -23,11 +23,11 @@ VERSION = 1  # of the computation; increase it to invalidate cached features
 def features_of(kind: str, annotation: Annotation, settings: TaggerSettings, device: torch.device) -> Halves:
     """The vectors of all tokens of a corpus, in half precision, as [tokens, width].
 
-    `features` are read from a file; `flair` and `minilm` are computed once and stored in the cache folder
-    under a hash of the tokens and the provider.
+    `features` and `elmo` are read from a file; `flair`, `minilm` and `bert` are computed once and stored in
+    the cache folder under a hash of the tokens and the provider.
     """
     corpus = annotation.corpus
-    if kind == "features":
+    if kind in {"features", "elmo"}:
         return _from_file(annotation, settings)
     from spanwise.taggers import flair, minilm
 

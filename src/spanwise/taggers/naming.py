@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from spanwise.errors import ChoiceError
 
-CHARACTERS = ("none", "cnn", "flair", "minilm", "features")
+CHARACTERS = ("none", "cnn", "flair", "minilm", "bert", "elmo", "features")
 WORDS = ("none", "rand", "glove", "glove50", "glove100")
 ENCODERS = ("none", "lstm", "cnn")
 DECODERS = ("crf", "mlp")
@@ -18,15 +18,15 @@ CRF = "crf"  # the linear-chain model with hand-crafted features
 _NAME = re.compile(
     r"C(?P<characters>[a-z0-9]+)W(?P<words>[a-z0-9]+?)(?P<encoder>Lstm|Cnn|)(?P<decoder>Crf|Mlp)"
 )
-_ALIASES = {"non": "none"}
-_ELSEWHERE = {"elm": "ELMo", "elmo": "ELMo", "bert": "BERT"}
+_ALIASES = {"non": "none", "elm": "elmo"}
 
 
 class Model(Struct, frozen=True):
     """A model in the grid of characters × words × encoder × decoder.
 
-    The `characters` "minilm" stand for any BERT-type encoder, and "features" for vectors computed by
-    another tool. `crf` is not a network; all its parts are empty.
+    The `characters` "bert" stand for a BERT-type encoder in a folder of the user's, "minilm" for a small one
+    that can be installed; "features" stand for vectors computed by another tool, and "elmo" for ELMo's.
+    `crf` is not a network; all its parts are empty.
     """
 
     characters: str
@@ -46,6 +46,16 @@ class Model(Struct, frozen=True):
             return CRF
         encoder = "" if self.encoder == "none" else self.encoder.title()
         return f"C{self.characters}W{self.words}{encoder}{self.decoder.title()}"
+
+    @property
+    def has_encoder(self) -> bool:
+        """Whether the characters are those of a BERT-type encoder."""
+        return self.characters in {"minilm", "bert"}
+
+    @property
+    def has_features(self) -> bool:
+        """Whether the characters are vectors computed by another tool."""
+        return self.characters in {"features", "elmo"}
 
     @property
     def is_network(self) -> bool:
@@ -69,13 +79,6 @@ def parse(name: str) -> Model:
     if parts is None:
         raise _unknown(name)
     characters, words = (_ALIASES.get(parts[key], parts[key]) for key in ("characters", "words"))
-    if characters in _ELSEWHERE:
-        raise ChoiceError(
-            f"{name}: weights of {_ELSEWHERE[characters]} are not available offline.\n"
-            "Make one vector per token with another tool and train "
-            f"{name.replace('C' + characters, 'Cfeatures', 1)} "
-            "with features = FILE; 'Cminilm' is a small BERT-type encoder."
-        )
     if characters not in CHARACTERS or words not in WORDS:
         raise _unknown(name)
     if characters == words == "none":
@@ -88,7 +91,7 @@ def names() -> list[str]:
 
     Examples:
         >>> len(names()), names()[:2]
-        (97, ['crf', 'CnoneWrandLstmCrf'])
+        (137, ['crf', 'CnoneWrandLstmCrf'])
     """
     return [CRF] + [
         Model(characters, words, encoder, decoder).name

@@ -20,10 +20,14 @@ class TaggerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that defines a tagger apart from its name, data and seed."""
 
     epochs: int = 18
+    patience: int = (
+        0  # epochs without a better F1 on the development data before training ends; 0: all epochs
+    )
     batch: int = (
         32  # sentences per update; with windows, the number of windows that contain as many sentences
     )
     mixing: float = 0.0  # how much lengths within a batch may differ, on a log scale; 0 means similar lengths
+    optimiser: str = "adamw"  # or sgd
     rate: float = 1.5e-3
     encoder_rate: float = 1e-4  # learning rate of a fine-tuned encoder
     decay: float = 0.05  # share of the learning rate left at the end
@@ -57,11 +61,26 @@ class TaggerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     test_context: int | None = None  # sentences in a window when tagging, if different
     mode: Mode = "concat"
     cross: bool = False  # whether windows may cross documents
-    algorithm: str = "ap"  # for crf: averaged perceptron or lbfgs
+    algorithm: str = "ap"  # for crf: averaged perceptron, or L-BFGS as in CRF++
+
+
+# Settings of papers, where they state them; what they leave open keeps its default here.
+PRESETS: Mapping[str, Mapping[str, object]] = {
+    "fu19": {
+        "optimiser": "sgd",
+        "rate": 0.01,
+        "batch": 10,
+        "hidden": 100,
+        "epochs": 100,
+        "patience": 20,
+        "decay": 1.0,
+        "weight_decay": 0.0,
+    }
+}
 
 
 def settings_for(model: Model, sentences: int, options: Mapping[str, object] | None = None) -> TaggerSettings:
-    """The default settings of a model, updated with `options`.
+    """The default settings of a model, updated with those of `options["preset"]` and then with `options`.
 
     Examples:
         >>> from spanwise.taggers.naming import parse
@@ -83,7 +102,7 @@ def settings_for(model: Model, sentences: int, options: Mapping[str, object] | N
         start |= {"dropout": 0.33, "word_dropout": 0.05, "feature_size": 1024, "average": 0.999}
         if large:
             start |= {"batch": 16, "rate": 1e-3, "weight_decay": 0.1, "mixing": 0.3, "average": 0.9995}
-    if model.characters == "minilm":
+    if model.has_encoder:
         start |= {"case": True, "dropout": 0.5, "rate": 1e-3, "feature_size": 768}
         if (options or {}).get("finetune", True):
             start |= {"warmup": 0.1, "dropout": 0.2, "mean_pieces": True, "mixing": 0.3}
@@ -93,6 +112,11 @@ def settings_for(model: Model, sentences: int, options: Mapping[str, object] | N
                 else {"epochs": 12, "encoder_rate": 2e-4, "average": 0.99}
             )
     overrides = dict(options or {})
+    preset = overrides.pop("preset", None)
+    if preset is not None:
+        if preset not in PRESETS:
+            raise unknown("preset of a tagger", str(preset), PRESETS)
+        start |= PRESETS[str(preset)]
     for key in overrides:
         if key not in TaggerSettings.__struct_fields__:
             raise unknown("option of a tagger", key, TaggerSettings.__struct_fields__)
@@ -104,9 +128,22 @@ def settings_for(model: Model, sentences: int, options: Mapping[str, object] | N
         raise ChoiceError(
             f"an option of the tagger has the wrong type: {error}.\nCorrect its value."
         ) from None
-    for key, low in (("epochs", 1), ("batch", 1), ("context", 1), ("hidden", 1)):
+    for key, low in (("epochs", 1), ("batch", 1), ("context", 1), ("hidden", 1), ("patience", 0)):
         if getattr(settings, key) < low:
             raise ChoiceError(f"{key} is {getattr(settings, key)}, but must be {low} or more.")
+    if model.characters == "bert" and not settings.encoder:
+        raise ChoiceError(
+            f"{model.name} needs a BERT-type encoder.\nGive encoder = FOLDER, a Hugging Face folder on disk; "
+            "Cminilm is a small encoder that can be installed."
+        )
+    if model.characters == "elmo" and not settings.features:
+        raise ChoiceError(
+            f"{model.name} needs the vectors of ELMo.\n"
+            "Compute one vector per token with another tool and give features = FOLDER with one NAME.npy, "
+            "NAME.npz or NAME.safetensors per data file NAME.conll."
+        )
+    if settings.optimiser not in ("adamw", "sgd"):
+        raise ChoiceError(f"the optimiser is {settings.optimiser!r}, but must be 'adamw' or 'sgd'.")
     if not model.is_network and settings.context > 1:
         raise ChoiceError(
             f"context is {settings.context}, but crf reads one sentence at a time.\nLeave context out."

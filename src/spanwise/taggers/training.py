@@ -157,7 +157,10 @@ class Run:
             {"params": parameters, "lr": self._rate[number] if self._on_gpu else rate, "weight_decay": decay}
             for number, (parameters, rate, decay) in enumerate(groups)
         ]
-        self.optimiser = torch.optim.AdamW(listed, fused=True, capturable=self._on_gpu)
+        if settings.optimiser == "sgd":
+            self.optimiser: torch.optim.Optimizer = torch.optim.SGD(listed, fused=True)
+        else:
+            self.optimiser = torch.optim.AdamW(listed, fused=True, capturable=self._on_gpu)
         # A running average of the weights, which forgets early weights faster.
         self._average = [parameter.detach().clone() for parameter in self.parameters if settings.average]
         passed = np.arange(total)
@@ -279,6 +282,8 @@ class Run:
                         value.copy_(parameter.detach(), non_blocking=True)
             self._exchange()
             curve.append(Epoch(loss, f1, time.perf_counter() - epoch_began))
+            if self.settings.patience and f1 is not None and number - best >= self.settings.patience:
+                break
         with self._turned(), torch.no_grad():
             for parameter, value in zip(self.parameters, best_weights, strict=True):
                 parameter.copy_(value)

@@ -15,6 +15,7 @@ from spanwise.views import wording as words
 
 STEP, TALL = 38.0, 110.0
 HEAD, FOOT, BETWEEN = 40.0, 44.0, 30.0  # room above, below and beside a panel
+NAMED = 8.5  # the size of the names of buckets
 WIDEST = 900.0
 GOOD, BAD = "s2", "wrong"  # best buckets are green, worst buckets red, as in the papers
 
@@ -31,15 +32,21 @@ class Bar(Struct, frozen=True):
 
 
 class Panel(Struct, frozen=True):
-    """The histogram of one dataset: one or two bars per attribute."""
+    """The histogram of one dataset: one or two bars per attribute, and n/a for one without."""
 
     title: str
     note: str
     groups: Sequence[tuple[str, Sequence[Bar]]]
 
     @property
+    def step(self) -> float:
+        """The room for one attribute: at least that of the longest name of its buckets."""
+        names = [name for _, bars in self.groups for bar in bars for name in (bar.bucket, bar.foot)]
+        return max(STEP, *(width_of(name, NAMED) + 8 for name in names), 0.0)
+
+    @property
     def width(self) -> float:
-        return STEP * max(len(self.groups), 1)
+        return self.step * max(len(self.groups), 1)
 
 
 def panels(name: str, title: str, histograms: Sequence[Panel], style: Style, *, digits: int = 0) -> Drawing:
@@ -64,8 +71,10 @@ def panels(name: str, title: str, histograms: Sequence[Panel], style: Style, *, 
                 text = f"{tick:.{digits}f}".replace("-", words.MINUS)
                 axis.append({"x": left - 5, "y": zero - TALL * tick / room, "t": text})
             for at, (attribute, group) in enumerate(panel.groups):
-                x = left + STEP * (at + 0.5)
+                x = left + panel.step * (at + 0.5)
                 plain.append({"x": x, "y": top + TALL + 34, "t": shortened(attribute, 7)})
+                if not group:
+                    faint.append({"x": x, "y": zero - 6, "t": "n/a"})
                 for index, bar in enumerate(group):
                     aside = 0.0 if len(group) == 1 else (-8.0, 8.0)[index]
                     y = zero - TALL * bar.value / room
@@ -86,7 +95,9 @@ def panels(name: str, title: str, histograms: Sequence[Panel], style: Style, *, 
             marks.lines(bars[kind], height, across, colour=palette[kind], strokeWidth=thick, opacity=0.55)
         )
         layers.append(
-            marks.written(named[kind], height, across, colour=palette[kind], fontSize=8.5, fontWeight="bold")
+            marks.written(
+                named[kind], height, across, colour=palette[kind], fontSize=NAMED, fontWeight="bold"
+            )
         )
     layers += [
         marks.written(plain, height, across, colour=palette["ink"], fontSize=9.5),
@@ -201,6 +212,22 @@ def shares(
 
 # ---- systems over buckets -------------------------------------------------------------------
 
+
+def fitted(name: str, size: float, room: float) -> str:
+    """The name, cut in the middle only as far as the room requires.
+
+    Examples:
+        >>> fitted("LOC", 8.5, 30), fitted("corporation", 8.5, 40)
+        ('LOC', 'corp…on')
+    """
+    text = words.visible(name)
+    most = len(text)
+    while most > 3 and width_of(text, size) > room:
+        most -= 1
+        text = shortened(name, most)
+    return text
+
+
 Rows = Mapping[str, Sequence[tuple[str, float | None]]]  # by system: bucket and score in points
 
 
@@ -223,10 +250,13 @@ def models(name: str, title: str, tables: Mapping[str, Rows], style: Style) -> D
         heads.append({"x": left + wide / 2, "y": top - 12, "t": attribute})
         axis += [{"x": left - 4, "y": top + tall * (high - v) / room, "t": f"{v:.0f}"} for v in (low, high)]
         names = next((row for row in rows.values()), ())
+        # Names that are too long to stand side by side alternate between two lines.
+        room_of_one = wide / max(len(names), 1)
+        lines_of_names = 1 if all(width_of(bucket, NAMED) < room_of_one for bucket, _ in names) else 2
         for at, (bucket, _) in enumerate(names):
-            feet.append(
-                {"x": left + wide * (at + 0.5) / len(names), "y": top + tall + 10, "t": shortened(bucket, 5)}
-            )
+            foot = top + tall + 10 + 10 * (at % lines_of_names)
+            text = fitted(bucket, NAMED, room_of_one * lines_of_names - 3)
+            feet.append({"x": left + room_of_one * (at + 0.5), "y": foot, "t": text})
         for system, row in rows.items():
             index = order.index(system)
             points: list[Row] = [
@@ -257,7 +287,7 @@ def models(name: str, title: str, tables: Mapping[str, Rows], style: Style) -> D
         )
     layers += [
         marks.written(heads, height, across, colour=palette["ink"], fontSize=10.5, fontWeight="bold"),
-        marks.written(feet, height, across, colour=palette["muted"], fontSize=8.5),
+        marks.written(feet, height, across, colour=palette["muted"], fontSize=NAMED),
         marks.written(axis, height, across, colour=palette["muted"], fontSize=8.5, align="right"),
     ]
     legend = tuple(enumerate(order))
@@ -314,7 +344,7 @@ def pays(
         layers.append(marks.dots(dots[name], height, across, colour=colour, index=index, size=46))
     layers += [
         marks.written(heads, height, across, colour=palette["ink"], fontSize=10.5, fontWeight="bold"),
-        marks.written(feet, height, across, colour=palette["muted"], fontSize=8.5),
+        marks.written(feet, height, across, colour=palette["muted"], fontSize=NAMED),
         marks.written(axis, height, across, colour=palette["muted"], fontSize=8.5, align="right"),
     ]
     first, second = (words.visible(name) for name in pair.systems)

@@ -209,11 +209,15 @@ def _table_3(document: Document, labels: Sequence[str]) -> list[Drawing]:
         panels = []
         for dataset, score, tables in parts:
             groups = [
-                (study.alias(attribute), [_gap(attribute, row, row.best)])
+                (
+                    study.alias(attribute),
+                    [_gap(attribute, row, row.best)]
+                    if words.defined(row.gap) and row.best is not None
+                    else [],
+                )
                 for attribute, row in tables.items()
-                if words.defined(row.gap) and row.best is not None
             ]
-            if groups:
+            if any(bars for _, bars in groups):
                 panels.append(
                     Panel(shortened(dataset, 24), f"{_score(document)} {words.points(score)}", groups)
                 )
@@ -237,11 +241,15 @@ def _table_4(document: Document, labels: Sequence[str]) -> list[Drawing]:
         panels = []
         for dataset, scores, rows in parts:
             groups = [
-                (study.alias(attribute), [_lead(attribute, row.best), _lead(attribute, row.worst)])
+                (
+                    study.alias(attribute),
+                    [_lead(attribute, row.best), _lead(attribute, row.worst)]
+                    if row.best and row.worst
+                    else [],
+                )
                 for attribute, row in rows.items()
-                if row.best and row.worst
             ]
-            if groups:
+            if any(bars for _, bars in groups):
                 both = f"{_score(document)} {words.points(scores[0])} and {words.points(scores[1])}"
                 panels.append(Panel(shortened(dataset, 24), both, groups))
         if panels:
@@ -266,12 +274,13 @@ def _beta(document: Document, labels: Sequence[str]) -> list[Drawing]:
             for attribute, row in rows.items():
                 beta = share(row.beta)
                 if beta is None or not row.best or not row.worst:
+                    groups.append((study.alias(attribute), []))
                     continue
                 lead = row.best if (row.worst.difference or 0.0) > 0 else row.worst
                 size = _size(row.buckets, lead.bucket)
                 says = f"{words.attribute(attribute)}: β {beta:+.1f} in {lead.bucket}"
                 groups.append((study.alias(attribute), [Bar(beta, size, beta >= 0, says)]))
-            if groups:
+            if any(bars for _, bars in groups):
                 both = f"{_score(document)} {words.points(scores[0])} and {words.points(scores[1])}"
                 panels.append(Panel(shortened(dataset, 24), both, groups))
         if panels:
@@ -301,11 +310,13 @@ def _signed_rho(document: Document, labels: Sequence[str]) -> list[Drawing]:
     for dataset, row in document.analyses.attribute_wise.items():
         groups = []
         for attribute, cell in row.items():
+            bars = []
             if cell.rho2 is not None and words.defined(cell.rho2):
                 text = words.correlation(cell.rho2)
                 says = f"{words.attribute(attribute)}: {text}"
-                groups.append((study.alias(attribute), [Bar(cell.rho2, text, cell.rho2 >= 0, says)]))
-        if groups:
+                bars = [Bar(cell.rho2, text, cell.rho2 >= 0, says)]
+            groups.append((study.alias(attribute), bars))
+        if any(bars for _, bars in groups):
             panels.append(Panel(shortened(dataset, 24), "ρ², mean over systems", groups))
     title = "Rank correlation of score and bucket, with its sign"
     return [papers.panels("fu19-rho2", title, panels, STYLE, digits=1)] if panels else []
@@ -412,8 +423,7 @@ def _leads(document: Evaluation, system: str, other: str) -> dict[str, BucketLea
 
 
 def _short(bucket: str) -> str:
-    shown = words.visible(bucket)
-    return shown if len(shown) <= 4 else shown[:3] + "…"
+    return shortened(bucket, 16)
 
 
 def _figure_5(document: Document, labels: Sequence[str]) -> list[Drawing]:
