@@ -233,8 +233,6 @@ def test_an_ordinary_system_gets_no_hint(tmp_path: Path) -> None:
         misuse = Misuse(GOLD, predicted, "")
         for options in PARTS:
             assert not _evaluated(misuse, tmp_path, options).hints
-    nothing = Misuse(GOLD, _conll([(words, []) for words, _ in SENTENCES]), "")
-    assert not _evaluated(nothing, tmp_path, {}).hints
 
 
 def test_a_study_passes_hints_on(tmp_path: Path) -> None:
