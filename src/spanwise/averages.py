@@ -34,7 +34,7 @@ COUNTED = frozenset(
 )
 # What belongs to a single run: intervals, notes on them, and tests.
 OF_ONE_RUN = frozenset(
-    {"interval", "why", "few_units", "carried_by", "errors_carried_by", "lead", "t", "p", "among"}
+    {"interval", "why", "few_units", "carried_by", "errors_carried_by", "lead", "t", "p", "among", "patterns"}
 )
 
 

@@ -17,6 +17,7 @@ from spanwise.matching import relaxed_categories, relaxed_scores
 from spanwise.rates import LEAK_COUNTS, LEAK_RATES, RATES, Rate, rate
 
 Scores: TypeAlias = dict[str, Floats]
+Addend: TypeAlias = Floats | float  # a number, or one per cell
 
 EXACT = ("gold", "predicted", "correct")
 RECALL = ("mentions", "correct")
@@ -227,8 +228,17 @@ def gains(totals: Floats) -> Scores:
     padded = np.concatenate([totals[..., 0, :], np.zeros_like(totals[..., 0, :1])], axis=-1)
     gold, predicted, correct = (padded[..., index, None] for index in range(len(EXACT)))
     a, b, c = (padded[..., columns] for columns in _GAIN_COLUMNS)
-    before = ratio(2 * correct, gold + predicted)
-    return {"gain": ratio(2 * (correct + a + b), gold + predicted + b - c) - before}
+    return {"gain": gain(gold, predicted, correct, a, b, c)}
+
+
+def gain(gold: Addend, predicted: Addend, correct: Addend, a: Addend, b: Addend, c: Addend) -> Floats:
+    """How much exact F1 would rise if errors were fixed that play these roles (see `GAIN_ROLES`).
+
+    Examples:
+        >>> float(gain(4, 4, 2, 1, 0, 0))  # 3 of 4 right instead of 2
+        0.25
+    """
+    return ratio(2 * (correct + a + b), gold + predicted + b - c) - ratio(2 * correct, gold + predicted)
 
 
 def relaxed(totals: Floats) -> Scores:

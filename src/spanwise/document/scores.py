@@ -168,6 +168,34 @@ class Gains(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return gain
 
 
+CauseName = Literal[
+    "starts after", "swallows before", "stops before", "swallows after",
+    "labels", "text", "shape", "before", "after",
+]  # fmt: skip
+
+
+class Pattern(Part, frozen=True, kw_only=True):
+    """Errors of one kind that share a visible cause; a description, not a test."""
+
+    kind: Literal["BE", "LE", "FN", "FP"]
+    cause: CauseName
+    text: str
+    gold: str | None = None  # the labels, if they are part of the cause
+    predicted: str | None = None
+    count: Count
+    of: Count  # errors of the kind
+    share: Fraction
+    gain: float
+    others: Mapping[str, Count] = field(default_factory=dict)  # the same count for every other system
+
+
+class Patterns(Part, frozen=True, kw_only=True):
+    """The patterns in the errors of a system, by kind of error; none, with the reason, without text."""
+
+    listed: tuple[Pattern, ...] = ()
+    why: str | UnsetType = UNSET
+
+
 class RelaxedScores(Rates, frozen=True, kw_only=True):
     """The counts and scores of one matching scheme of SemEval-2013."""
 
@@ -391,6 +419,7 @@ class SystemScores(Part, frozen=True, kw_only=True):
     slices: tuple[WeakSlice, ...]
     cross: Mapping[str, CrossScores] = field(default_factory=dict)
     hierarchy: Mapping[str, LevelScores] | UnsetType = UNSET  # by level: "0" is one label for all
+    patterns: Patterns | UnsetType = UNSET
     silver: SilverScores | UnsetType = UNSET  # if there is a judge's annotation of all units
 
     def about(self, primary: str) -> Rates:

@@ -36,6 +36,7 @@ from spanwise.evaluation._measures import (
     tough_outcomes,
 )
 from spanwise.matching import Matching, fair_and_overlap, match
+from spanwise.patterns import Causes
 from spanwise.scores import Measure, MeasureKey
 
 CONFUSING = ("LE", "LBE")  # the errors with two labels
@@ -48,6 +49,7 @@ class Counted(Struct, frozen=True, eq=False):
     measures: Sequence[Measure]
     tables: Mapping[MeasureKey, CrossTable]
     sentences: Column | None = None  # sentences × (gold, predicted, correct); None: there are too many
+    causes: Causes | None = None  # of errors; None: without text
 
     @classmethod
     def joined(cls, parts: Sequence[Counted]) -> Counted:
@@ -63,7 +65,14 @@ class Counted(Struct, frozen=True, eq=False):
         tables = {key: reduce(add, [part.tables[key] for part in parts]) for key in parts[0].tables}
         by_sentence = [part.sentences for part in parts if part.sentences is not None]
         few = len(by_sentence) == len(parts) and sum(map(len, by_sentence)) <= MOST_COMPARED
-        return cls(labels, measures, tables, np.concatenate(by_sentence) if few else None)
+        causes = [part.causes for part in parts if part.causes is not None]
+        return cls(
+            labels,
+            measures,
+            tables,
+            np.concatenate(by_sentence) if few else None,
+            Causes.joined(causes) if len(causes) == len(parts) else None,
+        )
 
     def f1_without(self, copies: Bools) -> float | None:
         """F1 without these sentences."""
@@ -121,7 +130,9 @@ def evaluate_system(data: DatasetBlock, predicted: AttributeSide, choices: Choic
     for left, right in choices.crosses:
         measures.append(_cross(case, data.facts, left, right, gold_sides, other_sides))
     measures += level_measures(case, choices)
-    counted = Counted(tuple(case.labels), measures, tables, _by_sentence(case))
+    shown = not (choices.redact or case.corpus.without_text)
+    causes = Causes.of(case.corpus, case.gold, case.predicted, events) if shown else None
+    counted = Counted(tuple(case.labels), measures, tables, _by_sentence(case), causes)
     return Evaluated(counted, case, matching, mention_sides(gold_sides), mention_sides(other_sides))
 
 

@@ -48,6 +48,7 @@ from spanwise.document.scores import (
     Gains,
     MeanScores,
     Outcome,
+    Patterns,
     Rates,
     RelaxedScores,
     Subset,
@@ -66,6 +67,7 @@ from spanwise.evaluation.scoring import Cell, ScoredSystem, pack_measures, score
 from spanwise.findings import findings
 from spanwise.intervals import FEW_UNITS
 from spanwise.matching import CATEGORIES, OUTCOMES, Matching, relaxed_counts
+from spanwise.patterns import NO_TEXT, REDACTED, Causes, patterns
 from spanwise.rates import f_beta
 from spanwise.scores import EXACT, RECALL, Measure, MeasureKey, with_overall
 from spanwise.settings import signed_parts
@@ -212,6 +214,7 @@ def _summary_of(
         )
         for name, system in systems.items()
     }
+    scores = with_patterns(scores, {name: system.causes for name, system in systems.items()}, choices.redact)
     notes += _data_notes(whole, measures, scores, unit if choices.resamples else "")
     ranking = {name: score.primary(choices.primary) for name, score in scores.items()}
     summary = Evaluation(
@@ -246,6 +249,18 @@ def _with_copies(scores: SystemScores, system: Counted, whole: Whole) -> SystemS
     if whole.copies is None or not whole.copies.any():
         return scores
     return replace(scores, exact=replace(scores.exact, f1_without_copies=system.f1_without(whole.copies)))
+
+
+def with_patterns(
+    scores: Mapping[str, SystemScores], causes: Mapping[str, Causes | None], redact: bool
+) -> dict[str, SystemScores]:
+    """The scores of every system with the patterns in its errors, or why there are none."""
+    known = {name: own for name, own in causes.items() if own is not None}
+    none = Patterns(why=REDACTED if redact else NO_TEXT)
+    return {
+        name: replace(system, patterns=patterns(name, known, system.exact.overall) if name in known else none)
+        for name, system in scores.items()
+    }
 
 
 MOST_NAMED = 4  # systems or labels that a note names

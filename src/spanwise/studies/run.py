@@ -272,7 +272,7 @@ def _cell_of(task: CellTask, result: Result, gold: str, labels: ReadLabels) -> C
         inputs=result.inputs,
         settings=result.settings,
         dataset=result.dataset,
-        runs=result.systems,
+        runs={run: _of_one_run(scores) for run, scores in result.systems.items()},
         hints=result.hints or (),
         # Lazy values cannot be passed between processes, so they are computed now.
         units=replace(
@@ -289,6 +289,14 @@ def _cell_of(task: CellTask, result: Result, gold: str, labels: ReadLabels) -> C
     if task.cache is not None:
         Cache(task.cache).put(task.key, cell)
     return cell
+
+
+def _of_one_run(scores: SystemScores) -> SystemScores:
+    """The scores of a run without how often its siblings make the same errors: they are not other systems."""
+    if scores.patterns is UNSET:
+        return scores
+    alone = tuple(replace(pattern, others={}) for pattern in scores.patterns.listed)
+    return replace(scores, patterns=replace(scores.patterns, listed=alone))
 
 
 # ---- in the main process --------------------------------------------------------------------
