@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
@@ -28,7 +29,7 @@ CAUSES: tuple[CauseName, ...] = (
     "starts after", "swallows before", "stops before", "swallows after",
     "labels", "text", "shape", "before", "after",
 )  # fmt: skip
-SHAPES = ("digits", "all caps", "lower case", "one token")
+_DIGITS = re.compile(r"(?=.*\d)[\d\s.,:/%+$€-]+")
 
 NO_TEXT = "the mentions have no text"
 REDACTED = "the text was left out (redact)"
@@ -174,7 +175,12 @@ class _SideOfErrors(Struct, frozen=True, eq=False):
 
 
 def _boundaries(
-    cause: Ints, names: _CauseNumbers, words: _Words, gold: _SideOfErrors, predicted: _SideOfErrors, chosen: Column
+    cause: Ints,
+    names: _CauseNumbers,
+    words: _Words,
+    gold: _SideOfErrors,
+    predicted: _SideOfErrors,
+    chosen: Column,
 ) -> None:
     """Where boundaries are wrong: per side, the first token that only one of the two mentions has."""
     both = chosen & gold.present & predicted.present
@@ -189,7 +195,14 @@ def _boundaries(
         cause[rows, side] = words.numbers(names, name, at[rows])
 
 
-def _labels(cause: Ints, names: _CauseNumbers, words: _Words, gold: _SideOfErrors, predicted: _SideOfErrors, chosen: Column) -> None:
+def _labels(
+    cause: Ints,
+    names: _CauseNumbers,
+    words: _Words,
+    gold: _SideOfErrors,
+    predicted: _SideOfErrors,
+    chosen: Column,
+) -> None:
     """Where labels are wrong: the pair of labels, and the last token of the mention."""
     rows = np.flatnonzero(chosen & gold.present)
     heads = _CauseNumbers()
@@ -201,7 +214,9 @@ def _labels(cause: Ints, names: _CauseNumbers, words: _Words, gold: _SideOfError
     cause[rows, 0] = np.array(table or [0])[which.reshape(-1)]
 
 
-def _alone(cause: Ints, names: _CauseNumbers, words: _Words, corpus: Corpus, side: _SideOfErrors, chosen: Column) -> None:
+def _alone(
+    cause: Ints, names: _CauseNumbers, words: _Words, corpus: Corpus, side: _SideOfErrors, chosen: Column
+) -> None:
     """Mentions without a counterpart: their text, its shape, and the tokens on both sides."""
     rows = np.flatnonzero(chosen & side.present)
     sizes = side.runs.size[rows]
@@ -232,9 +247,7 @@ def shape_of(text: str, tokens: int) -> str | None:
         >>> [shape_of(text, 1) for text in ("1,250", "UN", "iphone", "Oslo")], shape_of("New York", 2)
         (['digits', 'all caps', 'lower case', 'one token'], None)
     """
-    if any(sign.isdigit() for sign in text) and all(
-        sign.isdigit() or sign.isspace() or sign in ".,:/-%+$€" for sign in text
-    ):
+    if _DIGITS.fullmatch(text):
         return "digits"
     if text.isupper():
         return "all caps"
