@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -133,25 +135,36 @@ class _CauseNumbers:
     """Numbers causes in the order in which they are met."""
 
     def __init__(self) -> None:
-        self.index: dict[Cause, int] = {}
+        self.index: defaultdict[Cause, int] = defaultdict(itertools.count().__next__)
 
-    def of(self, cause: CauseName, text: str, gold: str = "", predicted: str = "") -> int:
-        """The number of a cause."""
-        return self.index.setdefault((cause, text, gold, predicted), len(self.index))
+    def of(
+        self,
+        cause: CauseName,
+        texts: Iterable[str],
+        gold: Iterable[str] = itertools.repeat(""),
+        predicted: Iterable[str] = itertools.repeat(""),
+    ) -> Ints:
+        """The numbers of causes, for columns of their texts and labels."""
+        keys = zip(itertools.repeat(cause), texts, gold, predicted, strict=False)
+        return ints(list(map(self.index.__getitem__, keys)))
 
 
 class _Words:
-    """The folded words of a corpus, by position; only those that are asked for are folded."""
+    """The folded words of a corpus; only those that are asked for are folded."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
 
-    def numbers(self, names: _CauseNumbers, cause: CauseName, positions: Column) -> Ints:
-        """The number of the cause with the folded word at each position."""
+    def at(self, positions: Column) -> tuple[list[str], Ints]:
+        """The distinct words at these positions, and which of them is at each."""
         code, which = np.unique(self._corpus.tokens[positions], return_inverse=True)
-        vocabulary = self._corpus.vocabulary
-        table = [names.of(cause, vocabulary[one].casefold()) for one in code.tolist()]
-        return ints(np.array(table or [0])[which.reshape(-1)])
+        folded = map(str.casefold, map(self._corpus.vocabulary.__getitem__, code.tolist()))
+        return list(folded), ints(which.reshape(-1))
+
+    def numbers(self, names: _CauseNumbers, cause: CauseName, positions: Column) -> Ints:
+        """The number of the cause with the word at each position."""
+        words, which = self.at(positions)
+        return ints(names.of(cause, words)[which])
 
 
 class _SideOfErrors(Struct, frozen=True, eq=False):
@@ -205,13 +218,13 @@ def _labels(
 ) -> None:
     """Where labels are wrong: the pair of labels, and the last token of the mention."""
     rows = np.flatnonzero(chosen & gold.present)
-    heads = _CauseNumbers()
-    head = words.numbers(heads, "labels", gold.after[rows] - 1)
-    labels, texts = gold.mentions.labels, [text for _, text, _, _ in heads.index]
+    heads, head = words.at(gold.after[rows] - 1)
     triples = np.column_stack([head, gold.mentions.label[rows], predicted.mentions.label[rows]])
     distinct, which = np.unique(triples.reshape(len(rows), 3), axis=0, return_inverse=True)
-    table = [names.of("labels", texts[h], labels[g], labels[p]) for h, g, p in distinct.tolist()]
-    cause[rows, 0] = np.array(table or [0])[which.reshape(-1)]
+    labels = gold.mentions.labels.__getitem__
+    texts, *pair = distinct.T.tolist()
+    numbers = names.of("labels", map(heads.__getitem__, texts), *(map(labels, column) for column in pair))
+    cause[rows, 0] = numbers[which.reshape(-1)]
 
 
 def _alone(
@@ -226,13 +239,12 @@ def _alone(
     runs = Runs(ints(np.append(0, np.cumsum(sizes))), ints(np.arange(len(tokens))))
     _, form = Forms.of(tokens, runs, width=len(corpus.vocabulary))
     _, example, which = np.unique(form, return_index=True, return_inverse=True)
-    spans = [tokens[runs.at[row] : runs.at[row + 1]].tolist() for row in example.tolist()]
-    texts = [" ".join(corpus.vocabulary[code] for code in span) for span in spans]
-    shapes = [shape_of(text, len(span)) for text, span in zip(texts, spans, strict=True)]
     which = which.reshape(-1)
-    cause[rows, 0] = np.array([names.of("text", text.casefold()) for text in texts] or [0])[which]
-    shaped = np.array([-1 if shape is None else names.of("shape", shape) for shape in shapes] or [-1])
-    cause[rows, 1] = shaped[which]
+    vocabulary = list(map(corpus.vocabulary.__getitem__, tokens.tolist()))
+    spans = map(slice, runs.at[:-1][example].tolist(), runs.at[1:][example].tolist())
+    texts = list(map(" ".join, map(vocabulary.__getitem__, spans)))
+    cause[rows, 0] = names.of("text", map(str.casefold, texts))[which]
+    cause[rows, 1] = _shapes(names, texts, runs.size[example])[which]
     sentence = side.mentions.sentence[rows]
     before = np.flatnonzero(side.first[rows] > corpus.sentences[sentence])
     cause[rows[before], 2] = words.numbers(names, "before", side.first[rows[before]] - 1)
@@ -240,20 +252,16 @@ def _alone(
     cause[rows[after], 3] = words.numbers(names, "after", side.after[rows[after]])
 
 
-def shape_of(text: str, tokens: int) -> str | None:
-    """The first shape that fits the text of a mention, or None.
-
-    Examples:
-        >>> [shape_of(text, 1) for text in ("1,250", "UN", "iphone", "Oslo")], shape_of("New York", 2)
-        (['digits', 'all caps', 'lower case', 'one token'], None)
-    """
-    if _DIGITS.fullmatch(text):
-        return "digits"
-    if text.isupper():
-        return "all caps"
-    if text.islower():
-        return "lower case"
-    return "one token" if tokens == 1 else None
+def _shapes(names: _CauseNumbers, texts: Sequence[str], sizes: Ints) -> Ints:
+    """The number of the first shape that fits each text of so many tokens, or -1."""
+    fits = {
+        "digits": np.array(list(map(_DIGITS.fullmatch, texts)), dtype=bool),
+        "all caps": np.array(list(map(str.isupper, texts)), dtype=bool),
+        "lower case": np.array(list(map(str.islower, texts)), dtype=bool),
+        "one token": sizes == 1,
+    }
+    numbers = names.of("shape", fits)
+    return ints(np.select(list(fits.values()), list(numbers), -1))
 
 
 def patterns(name: str, systems: Mapping[str, Causes], overall: ExactScores) -> Patterns:
