@@ -223,6 +223,6 @@ def test_what_could_not_be_read_costs_at_most_the_score_with_those_mentions_foun
     # 3 of 4 found by 3 predictions; the unread unit has one mention: 2(3 + 1)/(4 + 3 + 1) − 6/7
     assert document.responses.unread_mentions == 1
     assert document.responses.unread_cost == pytest.approx(1 - 6 / 7)
-    assert document.troubles[0] == "Of 3 responses, 1 could not be read: at most 14.3 F1."
+    assert document.troubles[0] == "1 of 3 responses could not be read: at most 14.3 F1."
     result = spanwise.evaluate(gold(), {"llm": LOGS / "langsmith.jsonl"}, answers="ordered", resamples=0)
     assert isinstance(result.hints, tuple) and result.hints[:2] == document.troubles[:2]

@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from spanwise.document import Document, Fraction, Part
-from spanwise.errors import UnknownKey, unknown
+from spanwise.errors import UnknownKey, many, unknown
 
 
 class SliceCondition(Struct, frozen=True, kw_only=True):
@@ -167,6 +167,9 @@ class ResponseCounts(Struct, frozen=True, kw_only=True):
     errors: int = 0
     unread_mentions: int = 0  # gold mentions of units that failed or are absent
     unread_cost: float | None = None  # what F1 could gain at most if they had been found
+    refused_cost: float | None = None  # the same for the gold mentions of units that were refused
+    truncated_cost: float | None = None  # and for the missed ones of units whose response was truncated
+    hallucinated_cost: float | None = None  # what F1 loses by answers that are not in the text
 
 
 class UsageTotals(Struct, frozen=True, kw_only=True):
@@ -271,6 +274,36 @@ class PlacedAnswer(Struct, frozen=True, kw_only=True):
     right: bool | None = None  # whether gold has this mention at this position
 
 
+class CasePiece(Struct, frozen=True, kw_only=True):
+    """A piece of a text: placed rightly, placed wrongly, missed, or plain."""
+
+    text: str
+    state: str = "plain"
+    label: str = ""
+
+
+class CaseAnswer(Struct, frozen=True, kw_only=True):
+    """An answer of a unit and what became of it: right, wrong, hallucinated or repeat."""
+
+    text: str
+    label: str
+    outcome: str
+
+
+class AnswerCase(Struct, frozen=True, kw_only=True):
+    """A unit with an error: what the model was asked, what it wrote, and where its answers were placed."""
+
+    unit: int
+    id: str | None = None
+    source: str = ""
+    status: str = "read"
+    why: str = ""
+    prompt: str = ""  # empty if the log does not have it
+    response: str = ""
+    answers: tuple[CaseAnswer, ...] = ()
+    pieces: tuple[CasePiece, ...] = ()  # of the text
+
+
 class PlacementSettings(Struct, frozen=True, kw_only=True):
     """The choices that affect how answers are placed and scored."""
 
@@ -306,30 +339,40 @@ class PlacementDocument(Document, frozen=True, kw_only=True):
     unplaced: tuple[Leftover, ...] = ()
     ambiguous: tuple[PlacedAnswer, ...] = ()  # the first ones only; `answers` counts all
     inexact: tuple[PlacedAnswer, ...] = ()  # the first ones only; `answers.levels` counts all
+    cases: tuple[AnswerCase, ...] = ()  # the first units with an error
 
     @property
     def troubles(self) -> tuple[str, ...]:
         """Sentences about responses that could not be used, and what that costs; empty if there are none."""
-        units, answers = self.units, self.answers
+        units, answers, said = self.units, self.answers, self.responses
         number = units.read + units.repaired + units.failed + units.empty + units.absent
-        cost = self.responses.unread_cost
-        unread = {"could not be read": units.failed, "are missing": units.absent}
-        parts = [f"{count:,} {what}" for what, count in unread.items() if count]
         sentences = []
+        parts = [f"{units.failed:,} of {many(number, 'response')} could not be read"] if units.failed else []
+        if units.absent:
+            of = "" if parts else f" of {many(number, 'response')}"
+            parts.append(f"{units.absent:,}{of} {'is' if units.absent == 1 else 'are'} missing")
         if parts:
-            most = "" if cost is None else f": at most {100 * cost:.1f} F1"
-            sentences.append(f"Of {number:,} responses, {' and '.join(parts)}{most}.")
-        counts = {
-            "were refused": self.responses.refused,
-            "were truncated": self.responses.truncated,
-            "were failed requests": self.responses.errors,
-        }
-        stopped = [f"{count:,} {what}" for what, count in counts.items() if count]
-        if stopped:
-            sentences.append(f"Of {number:,} responses, {', '.join(stopped)}.")
-        if parts and answers.hallucinated:
-            share = f"{answers.hallucinated:,} of {answers.given:,} answers"
-            sentences.append(f"{share} do not occur in the text: they count as wrong.")
+            most = "" if said.unread_cost is None else f": at most {100 * said.unread_cost:.1f} F1"
+            sentences.append(f"{' and '.join(parts)}{most}.")
+        refused = "" if said.refused_cost is None else f" (at most {100 * said.refused_cost:.1f} F1)"
+        causes = [f"{said.refused:,} {_were(said.refused)} refused{refused}"] if said.refused else []
+        if said.errors:
+            causes.append(f"{many(said.errors, 'request')} failed")
+        if causes:
+            sentences.append(f"Of these, {' and '.join(causes)}.")
+        if said.truncated:
+            most = "" if said.truncated_cost is None else f": at most {100 * said.truncated_cost:.1f} F1"
+            cut = f"{said.truncated:,} of {many(number, 'response')} {_were(said.truncated)} truncated"
+            sentences.append(f"{cut}{most}.")
+        if answers.hallucinated:
+            cost = "" if said.hallucinated_cost is None else f": {100 * said.hallucinated_cost:.1f} F1"
+            wrong = (
+                "is not in the text and counts"
+                if answers.hallucinated == 1
+                else ("are not in the text and count")
+            )
+            given = many(answers.given, "answer")
+            sentences.append(f"{answers.hallucinated:,} of {given} {wrong} as wrong{cost}.")
         return tuple(sentences)
 
     @property
@@ -372,7 +415,12 @@ class PlacementDocument(Document, frozen=True, kw_only=True):
             unplaced=tuple(replace(leftover, text="", sentence="", why="") for leftover in self.unplaced),
             ambiguous=tuple(replace(answer, text="", sentence="", surface="") for answer in self.ambiguous),
             inexact=tuple(replace(answer, text="", sentence="", surface="") for answer in self.inexact),
+            cases=(),
         )
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
 
 
 class Convention(Part, frozen=True, kw_only=True, omit_defaults=False):

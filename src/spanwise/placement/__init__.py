@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from spanwise import __version__
-from spanwise.columns import Ints, ints, plain
+from spanwise.columns import Bools, Ints, ints, plain
 from spanwise.corpus import Annotation, Mentions, Reading
 from spanwise.document import Input
 from spanwise.document.analyses import (
@@ -51,6 +51,7 @@ from spanwise.placement._answers import (
     surfaces,
 )
 from spanwise.placement._candidates import LEVELS, Level, Searcher
+from spanwise.placement._cases import answer_cases
 from spanwise.placement._logs import FORMATS as ANSWERS_FORMATS
 from spanwise.placement._logs import read_log
 from spanwise.placement._parsing import Answer
@@ -332,7 +333,7 @@ def document(
             answers_format=answers.format,
         ),
         units=UnitStatuses(**answers.statuses),
-        responses=_responses(answers, chosen, readable),
+        responses=_responses(answers, laid, chosen, readable, choices),
         usage=_usage(answers, chosen),
         answers=_answer_counts(answers, laid, choices),
         policies=policies,
@@ -346,6 +347,7 @@ def document(
         unplaced=_leftovers(answers, laid, choices),
         ambiguous=_looked_at(laid, ints(np.flatnonzero(sheet.table.number > 1)), choices),
         inexact=_looked_at(laid, ints(np.flatnonzero(sheet.level > 0)), choices),
+        cases=answer_cases(gold, answers, sheet, choices.policy, keep=keep),
     )  # fmt: skip
 
 
@@ -432,17 +434,43 @@ def _answer_counts(answers: ParsedAnswers, laid: LaidOut, choices: PlacementChoi
     )
 
 
-def _responses(answers: ParsedAnswers, score: Score, readable: Score) -> ResponseCounts:
-    """What went wrong with responses, and 2(TP + g)/(n + m + g) − F1 for the g gold mentions left unread."""
+def _responses(
+    answers: ParsedAnswers, laid: LaidOut, score: Score, readable: Score, choices: PlacementChoices
+) -> ResponseCounts:
+    """What went wrong with responses, and what it costs.
+
+    For g gold mentions that were not answered, that is 2(TP + g)/(n + m + g) − F1 at most; for w answers
+    that are not in the text, 2·TP/(n + m − w) − F1. Where strings are compared, it is not known which
+    mentions were found.
+    """
     stopped = Counter(parsed.stopped for parsed in answers.units)
+    sheet = laid.sheet
+    unit = sheet.units.of_sentence[sheet.gold.sentence]
+
+    def of_kind(kind: str) -> Bools:
+        return np.array([parsed.stopped == kind for parsed in answers.units], dtype=bool)[unit]
+
+    def gain(found: int = 0, withdrawn: int = 0) -> float | None:
+        size = score.gold + score.predicted + found - withdrawn
+        changed = (found or withdrawn) and size
+        return 2 * (score.correct + found) / size - score.f1 if changed and score.f1 is not None else None
+
     unread = score.gold - readable.gold
-    most = 2 * (score.correct + unread), score.gold + score.predicted + unread
+    truncated = hallucinated = None
+    if choices.rule is None:
+        missed = of_kind("truncated") & ~sheet.found(choices.policy)
+        truncated = gain(int(missed.sum()))
+        wrong = sheet.unplaced_predictions(sheet.placed(choices.policy), keep=choices.keep)
+        hallucinated = gain(withdrawn=int((wrong & (sheet.table.number == 0)).sum()))
     return ResponseCounts(
         refused=stopped["refused"],
         truncated=stopped["truncated"],
         errors=stopped["error"],
         unread_mentions=unread,
-        unread_cost=None if not unread or score.f1 is None else most[0] / most[1] - score.f1,
+        unread_cost=gain(unread),
+        refused_cost=gain(int(of_kind("refused").sum())),
+        truncated_cost=truncated,
+        hallucinated_cost=hallucinated,
     )
 
 

@@ -221,6 +221,7 @@ _RESPONSES = ("response", "completion", "generated_text", "raw")
 _TEXTS = ("text", "sentence", "input")
 _TOKENS = ("tokens", "words", "sentence")
 _LABELS = ("label", "entity_type")
+_PROMPTS = ("prompt", "input", "text", "sentence")
 _ABOUT = {"id", "document", "doc_id", "sample", "run", "meta", "model", *_TEXTS, *_TOKENS}
 
 
@@ -231,10 +232,18 @@ class Record(Struct, frozen=True):
     line: int | None
 
 
+class Exchange(Struct, frozen=True):
+    """What a model was asked about a unit, and what it wrote."""
+
+    prompt: str = ""
+    response: Json = None
+
+
 class ParsedAnswers(Struct, frozen=True):
     """The parsed answers of each unit, and their source."""
 
     units: tuple[Parsed, ...]
+    exchanges: tuple[Exchange, ...]
     path: str
     sha256: str | None = None
     format: str = "jsonl"
@@ -284,12 +293,14 @@ def read_answers(
             f"{path}: there are no records.\nGive one JSON object per unit, even if it is empty."
         )
     parsed: list[Parsed] = [Parsed("absent")] * len(units)
+    exchanges = [Exchange()] * len(units)
     for record, unit in zip(records, _joined(records, units, path), strict=True):
         payload = _payload(record, response, path, gold_labels)
         label = _first_text(record.value, _LABELS) or only_label
         text = _first_text(record.value, _TEXTS)
+        exchanges[unit] = Exchange(_first_text(record.value, _PROMPTS) or "", payload)
         parsed[unit] = _parsed(payload, label, gold_labels, units, unit, text)
-    return ParsedAnswers(tuple(parsed), path, digest)
+    return ParsedAnswers(tuple(parsed), tuple(exchanges), path, digest)
 
 
 def _parsed(
@@ -311,14 +322,16 @@ def _of_log(
     """The parsed responses of a log: a request that failed is a failed unit."""
     chosen = _chosen(log, file.path, sample)
     parsed: list[Parsed] = [Parsed("absent")] * len(units)
+    exchanges = [Exchange()] * len(units)
     for entry, (unit, text) in zip(chosen, _joined_log(chosen, units, file.path), strict=True):
+        exchanges[unit] = Exchange(entry.prompt, entry.payload)
         if entry.stopped in ("error", "refused"):
             parsed[unit] = Parsed("failed", why=entry.why, stopped=entry.stopped)
             continue
         read = _parsed(entry.payload, label, labels, units, unit, text)
         parsed[unit] = replace(read, stopped="truncated") if entry.stopped == "truncated" else read
     digest = None if file.path == "-" else file.sha256
-    return ParsedAnswers(tuple(parsed), file.path, digest, log.format, _total(chosen))
+    return ParsedAnswers(tuple(parsed), tuple(exchanges), file.path, digest, log.format, _total(chosen))
 
 
 def _total(responses: Sequence[Response]) -> Usage | None:

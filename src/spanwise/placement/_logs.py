@@ -49,6 +49,7 @@ class Response(Struct, frozen=True):
     why: str = ""
     usage: Usage | None = None
     line: int | None = None
+    prompt: str = ""  # what the model was asked
 
 
 class LogFormat(Struct, frozen=True):
@@ -93,6 +94,14 @@ def _strings(value: Json, depth: int = 3) -> Iterator[str]:
     elif depth and isinstance(value, Mapping | list):
         for item in value.values() if isinstance(value, Mapping) else value:
             yield from _strings(item, depth - 1)
+
+
+def _prompt(value: Json) -> str:
+    """What a model was asked: a text, or the contents of the messages of a chat."""
+    if isinstance(value, list):
+        messages = [dotted(item, "content") if _mapping(item) else item for item in value]
+        return "\n\n".join(filter(None, (" ".join(_strings(message)) for message in messages)))
+    return value if isinstance(value, str) else "\n".join(_strings(value))
 
 
 def _ids(*values: Json) -> tuple[str, ...]:
@@ -206,6 +215,7 @@ def _inspect(sample: Mapping[str, Json], response: str | None) -> Iterator[Respo
             dict.fromkeys([*_strings(sample.get("metadata")), *_strings(messages)])
         ),
         "usage": _usage(totals if usages else None, sum(cost) if cost else None),
+        "prompt": _prompt(messages),
     }  # fmt: skip
     error = sample.get("error")
     for number, choice in enumerate(choices or [{}], start=1):
@@ -231,7 +241,14 @@ def _lm_eval(item: Mapping[str, Json], response: str | None) -> Iterator[Respons
     flat = list(_flat(given)) if isinstance(given, list) else [given]
     for number, text in enumerate(flat, start=1):
         sample = str(number) if len(flat) > 1 else None
-        yield Response(text, ids, texts, item.get("filter"), sample)
+        yield Response(text, ids, texts, item.get("filter"), sample, prompt=_asked(arguments))
+
+
+def _asked(arguments: Json) -> str:
+    """The first argument of a request, which is the prompt; the others are options."""
+    while isinstance(arguments, list | Mapping) and arguments:
+        arguments = arguments[0] if isinstance(arguments, list) else next(iter(arguments.values()))
+    return arguments if isinstance(arguments, str) else ""
 
 
 def _flat(listed: list[Json]) -> Iterator[Json]:
@@ -255,6 +272,7 @@ def _promptfoo(row: Mapping[str, Json], response: str | None) -> Iterator[Respon
         "texts": tuple(dict.fromkeys([*_strings(variables), *_strings(metadata), *_strings(prompt)])),
         "system": str(name) if number is None else f"{name}, prompt {number}",
         "sample": row.get("_repeat"),
+        "prompt": _prompt(prompt.get("raw") if _mapping(prompt) else prompt),
         "usage": _usage(given.get("tokenUsage", row.get("tokenUsage")), given.get("cost", row.get("cost"))),
     }
     error = given.get("error") or (row.get("error") if given.get("output") is None else None)
@@ -276,6 +294,7 @@ def _langextract(item: Mapping[str, Json], response: str | None) -> Iterator[Res
         payload if payload is not None else [],
         _ids(item.get("document_id")),
         (text,) if isinstance(text, str) else (),
+        prompt=text if isinstance(text, str) else "",
     )
 
 
@@ -335,6 +354,7 @@ def _langsmith(item: Mapping[str, Json], response: str | None) -> Iterator[Respo
         "usage": _usage(counts, run.get("total_cost")),
         "system": session if isinstance(session, str) else None,
         "sample": item.get("_repeat"),
+        "prompt": _prompt(inputs),
     }
     if response is not None:
         yield Response(payload=dotted(item, response), **common)
@@ -361,6 +381,7 @@ def _phoenix(item: Mapping[str, Json], response: str | None) -> Iterator[Respons
         "texts": tuple(dict.fromkeys([*_strings(item.get("input")), *_strings(item.get("metadata"))])),
         "sample": str(item["repetition_number"]) if _whole(item.get("repetition_number")) else None,
         "usage": _usage(item, item.get("total_cost")),
+        "prompt": _prompt(item.get("input")),
     }
     if response is not None:
         yield Response(payload=dotted(item, response), **common)
@@ -660,6 +681,7 @@ def _of_row(row: Mapping[str, Json], column: str, line: int) -> Response:
         tuple(texts),
         sample=given.get("sample", given.get("run")),
         line=line,
+        prompt=next((given[name] for name in given if name.lower() in ("prompt", "input")), ""),
     )
 
 

@@ -40,7 +40,12 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
     start: Ints
     end: Ints
     pieces: dict[int, Pieces]  # by candidate, for those with gaps
-    claims: Ints  # of gold, sorted
+    gold_claims: Ints  # of each gold mention
+
+    @cached_property
+    def claims(self) -> Ints:
+        """The claims of gold, sorted."""
+        return ints(np.unique(self.gold_claims))
 
     def up_to(self, level: Level) -> Sheet:
         """A copy with only the candidates that a search up to this level would have found."""
@@ -108,6 +113,11 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
         placed = np.zeros(len(self.answers), dtype=bool)
         placed[self.chosen(policy)[0]] = True
         return placed
+
+    def found(self, policy: Policy) -> Bools:
+        """Which gold mentions a policy finds."""
+        rows, candidate = self.chosen(policy)
+        return among(self.gold_claims, np.unique(self.table.claim(candidate, self.table.label[rows])))
 
     def mentions(self, policy: Policy, *, keep: bool) -> Mentions:
         """The predictions of a policy, in output order within a sentence; unplaced ones have positions -1."""
@@ -182,7 +192,7 @@ def sheet_of(
         ),
     )
     gold_label = codes([number[name] for name in gold.names()])
-    claims = np.unique(place_number[len(start) :] * asked.labels + gold_label)
+    claims = place_number[len(start) :] * asked.labels + gold_label
     level_of_answer = spans.runs.level[question]
     return Sheet(
         units, gold, answers, labels, asked, level_of_answer, sentence, start, end, pieces, ints(claims)

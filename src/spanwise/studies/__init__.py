@@ -222,8 +222,17 @@ def _path(source: object, what: str) -> str:
 
 
 def _of_system(path: str, answers: str | Mapping[str, object] | None) -> dict[str, object]:
-    """The manifest entry of a system; its answers are placed if `answers` is given and the file is JSON."""
-    placed = answers is not None and ".json" in path.lower()
+    """The manifest entry of a system; its answers are placed if `answers` is given and they are answers."""
+    if answers is None:
+        return {"predictions": path}
+    from spanwise.placement import has_answers, place_keywords
+
+    options = place_keywords(answers)
+    how = str(options.get("answers_format", "auto"))
+    placed = all(
+        has_answers(file, options.get("response"), files=True, answers_format=how)
+        for file in runs_of_pattern(path).values()
+    )
     return {"predictions": path, **({"answers": answers} if placed else {})}
 
 

@@ -205,29 +205,41 @@ def _gold(opened: OpenedDataset, reading: ReadKeywords) -> Annotation | File | P
     return opened.test.source(reading) if opened.dataset.gold is None else opened.dataset.gold
 
 
-def runs_of(task: CellTask, reading: ReadKeywords, gold: Annotation | None) -> dict[str, object]:
+class RunSources(Struct, frozen=True, eq=False):
+    """The predictions of a cell by run, and what is to be known about the answers among them."""
+
+    sources: Mapping[str, object]
+    hints: tuple[str, ...] = ()
+
+
+def runs_of(task: CellTask, reading: ReadKeywords, gold: Annotation | None) -> RunSources:
     """The predictions of a cell by run: files or, for answers without offsets, placed annotations."""
     sources: dict[str, object] = {run: opened.source(reading) for run, opened in task.runs.items()}
     if task.answers is None or gold is None:
-        return sources
+        return RunSources(sources)
     from spanwise.placement import checked, placement
 
     placed: dict[str, object] = {}
+    hints: list[str] = []
     for run, opened in task.runs.items():
         sample = opened.file.sample if opened.file.sample is not None else task.answers.get("sample")
         choices = checked(**{**task.answers, "sample": sample}).under(rules_of(reading))
         source = sources[run] if opened.file.records is None else opened.file.records
-        placed[run] = placement(gold, source, choices).annotation
-    return placed
+        answers = placement(gold, source, choices)
+        placed[run] = answers.annotation
+        if own := " ".join(answers.document.troubles):
+            hints.append(f"run {run}: {own}" if len(task.runs) > 1 else own)
+    return RunSources(placed, tuple(hints))
 
 
-def read_cell(task: CellTask, texts: Mapping[str, DatasetText]) -> ReadSystems | str:
+def read_cell(task: CellTask, texts: Mapping[str, DatasetText]) -> ReadTask | str:
     """Read the predictions of a cell and align them to the gold text; return the message of any error."""
     text = texts[task.dataset]
     if text.gold is None:
         return str(text.wrong)
     try:
-        return text.gold.read(runs_of(task, text.gold.reading, text.gold.gold))
+        runs = runs_of(task, text.gold.reading, text.gold.gold)
+        return ReadTask(task.without_data(), text.gold.read(runs.sources), runs.hints)
     except SpanwiseError as error:
         return str(error)
 
@@ -237,6 +249,7 @@ class ReadTask(Struct, frozen=True, eq=False):
 
     task: CellTask
     systems: ReadSystems
+    hints: tuple[str, ...]
 
 
 class CellResult(Struct, frozen=True):
@@ -258,10 +271,12 @@ def compute_cell(read: ReadTask, datasets: Mapping[str, PreparedDataset]) -> Cel
     """Evaluate all runs of a cell, and store the result in the cache if there is one."""
     dataset = datasets[read.task.dataset]
     labels = read.systems.labels | dataset.training_labels
-    return _cell_of(read.task, dataset.result(read.systems), dataset.path, labels)
+    return _cell_of(read.task, dataset.result(read.systems), dataset.path, labels, read.hints)
 
 
-def _cell_of(task: CellTask, result: Result, gold: str, labels: ReadLabels) -> CellResult:
+def _cell_of(
+    task: CellTask, result: Result, gold: str, labels: ReadLabels, hints: Sequence[str]
+) -> CellResult:
     """Convert the result of a cell, and store it in the cache if there is one.
 
     The path `gold` is removed from the sources of sentences, so that the result does not depend on it.
@@ -273,7 +288,7 @@ def _cell_of(task: CellTask, result: Result, gold: str, labels: ReadLabels) -> C
         settings=result.settings,
         dataset=result.dataset,
         runs={run: _of_one_run(scores) for run, scores in result.systems.items()},
-        hints=result.hints or (),
+        hints=(*hints, *(result.hints or ())),
         # Lazy values cannot be passed between processes, so they are computed now.
         units=replace(
             result.units, systems={name: tuple(system) for name, system in result.units.systems.items()}
@@ -365,11 +380,11 @@ class InMemoryCells:
                 opened = self.datasets[task.dataset]
                 self._texts[task.dataset] = DatasetText.of(opened, self._options[task.dataset])
         outcomes = self._engine.map(read_cell, self._waiting, self._texts)
-        for task, outcome in zip(self._waiting, outcomes, strict=True):
+        for outcome in outcomes:
             if isinstance(outcome, str):
                 self._errors.append(outcome)
             else:
-                self._done.append(ReadTask(task.without_data(), outcome))
+                self._done.append(outcome)
         self._waiting, self._waiting_bytes = [], 0
 
     def total(self) -> list[CellTask]:
@@ -405,6 +420,7 @@ class PartedCells:
         self._options = {dataset.name: options_of(manifest, dataset) for dataset in manifest.datasets}
         self._tasks: list[CellTask] = []
         self._opened: dict[str, PartedDataset] = {}
+        self._hints: dict[str, tuple[str, ...]] = {}
         self.datasets = {files.dataset.name: files.opened(hold=False) for files in datasets}
 
     def add(self, task: CellTask) -> None:
@@ -423,7 +439,8 @@ class PartedCells:
             dataset = self._opened.pop(name).fixed()
             for number, task in enumerate(tasks):
                 runs = {run: _column(number, index) for index, run in enumerate(task.runs)}
-                yield _cell_of(task, dataset.result(runs), dataset.path, dataset.read_labels)
+                hints = self._hints[task.key]
+                yield _cell_of(task, dataset.result(runs), dataset.path, dataset.read_labels, hints)
                 release_freed_memory()
 
     def _by_dataset(self) -> list[tuple[str, list[CellTask]]]:
@@ -440,7 +457,8 @@ class PartedCells:
         columns: dict[str, object] = {}
         for number, task in enumerate(tasks):
             runs = runs_of(task, reading, whole)
-            columns |= {_column(number, index): source for index, source in enumerate(runs.values())}
+            self._hints[task.key] = runs.hints
+            columns |= {_column(number, at): source for at, source in enumerate(runs.sources.values())}
         return PartedDataset.of(
             opened.dataset.name, whole or gold, columns, [file.source(reading) for file in opened.train],
             memory=self._memory, engine=self._engine, reading=reading,

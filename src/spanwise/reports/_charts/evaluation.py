@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias, cast
 
 from spanwise.diagnosis import distinct
+from spanwise.document.analyses import PlacementDocument
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import (
     PRIMARY,
@@ -20,6 +21,7 @@ from spanwise.document.scores import (
 from spanwise.reports._charts import SERIES, Style, axis_range, ends, marks, points_pair, share, shortened
 from spanwise.reports._charts.marks import ChartLayout, ChartRow, Dot, Drawing, Layer, draw
 from spanwise.reports._document import label_order
+from spanwise.views import answers
 from spanwise.views import silver as judge
 from spanwise.views import wording as words
 from spanwise.views.standing import compared, ranked
@@ -136,6 +138,31 @@ def silver(document: Evaluation, style: Style) -> Drawing | None:
         return None
     layout = ChartLayout(left=190, plot=190, columns=(52,), step=38, domain=axis_range(reached))
     return draw("silver", "F1 from few gold labels and a judge", rows, layout, style)
+
+
+def cost_drawings(document: Evaluation | PlacementDocument, style: Style) -> list[Drawing]:
+    """F1 per dollar and per 1,000 tokens of each system whose log records them."""
+    rows = answers.costs(document)[: style.most]
+    drawings = []
+    for name, title, key in (
+        ("cost-dollars", "F1 per dollar", "f1_per_dollar"),
+        ("cost-tokens", "F1 per 1,000 tokens", "f1_per_1000_tokens"),
+    ):
+        values = {row.system: getattr(row.usage, key) for row in rows}
+        known = [value for value in values.values() if value is not None]
+        if not known:
+            continue
+        lines = [
+            ChartRow(
+                shortened(system, 24), title,
+                [Dot(value, says=f"{words.visible(system)}: {title} {answers.rate(value)}")],
+                right=[answers.rate(value)],
+            )
+            for system, value in values.items()
+        ]  # fmt: skip
+        layout = ChartLayout(left=190, plot=190, columns=(64,), domain=(0.0, 1.06 * max(known) or 1.0))
+        drawings.append(draw(name, title, lines, layout, style))
+    return drawings
 
 
 def _differences(document: Evaluation, names: Sequence[str]) -> list[tuple[str, ScoreTest]]:

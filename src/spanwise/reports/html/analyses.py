@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeAlias
 
+from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import asdict
 
@@ -17,7 +18,8 @@ from spanwise.document.analyses import (
     Score,
 )
 from spanwise.document.dataset import DatasetFacts, DescribedBucket, Description, Suspect, Suspects
-from spanwise.views import judging
+from spanwise.document.evaluation import Evaluation
+from spanwise.views import answers, judging
 from spanwise.views import wording as words
 
 # ---- a sentence cut into plain and marked pieces ---------------------------------------------------
@@ -261,7 +263,30 @@ def placement_parts(document: PlacementDocument) -> dict[str, object]:
         "title": "answers",
         "data": None,
         "panel": panel(document),
+        "costs": cost_parts(document),
     }
+
+
+class CostParts(Struct, frozen=True):
+    """What the answers cost: its title, what it says, a row per system, and the charts."""
+
+    title: str
+    about: str
+    rows: Sequence[answers.CostRow]
+    charts: Sequence[Markup]
+
+
+def cost_parts(document: Evaluation | PlacementDocument) -> CostParts | None:
+    """What the template of the cost of answers needs; None if no log says it."""
+    rows = answers.costs(document)
+    if not rows:
+        return None
+    from spanwise.reports._charts import PAGE, Style
+    from spanwise.reports._charts.evaluation import cost_drawings
+    from spanwise.reports._charts.svg import svg
+
+    drawn = svg(cost_drawings(document, Style(PAGE))) if len(rows) > 1 else {}
+    return CostParts(answers.TITLE, answers.ABOUT, rows, [Markup(text) for text in drawn.values()])
 
 
 def panel(document: PlacementDocument) -> AnswersPanel:

@@ -25,7 +25,7 @@ from spanwise.reports._shown import (
     run_values,
     study_shown,
 )
-from spanwise.reports.html.analyses import panel, readings
+from spanwise.reports.html.analyses import cost_parts, panel, readings
 from spanwise.reports.html.packing import contents
 from spanwise.reports.html.verdicts import (
     averages,
@@ -328,6 +328,7 @@ def evaluation_parts(document: Evaluation) -> dict[str, object]:
         "conditions": conditions,
         "suspects": document.suspects,
         "readings": [readings(suspect)["gold" if suspect.gold else "proposal"] for suspect in suspects],
+        "costs": cost_parts(document),
         "answers": [(name, placed, panel(placed)) for name, placed in (document.answers or {}).items()],
         "data": {"sets": [packed_set(shown)]},
         **(_few(document, view) if few else {"template": "many.html.jinja", "sets": [view]}),

@@ -162,6 +162,7 @@ def _environment() -> Environment:
         interval=words.interval, p=words.p_value, correlation=words.correlation, plain=words.plain,
         percent=words.percent, attribute=words.attribute, bucket=words.bucket, spread=words.spread,
         signed_interval=words.signed_interval, short=short_signature, setting=setting,
+        visible_lines=lambda text: "\n".join(map(words.visible, str(text).splitlines())),
         brief=lambda name: shortened(name, 20), capitalised=words.capital,
     )  # fmt: skip
     return environment

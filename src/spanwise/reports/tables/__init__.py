@@ -64,7 +64,7 @@ def _makers(document: DocumentLike, short: bool) -> Mapping[str, Callable[[], Ta
     if isinstance(typed, Suspects):
         return {"suspects": partial(_result.suspects, typed)}
     if isinstance(typed, PlacementDocument):
-        return {"policies": partial(_result.policies, typed)}
+        return {"policies": partial(_result.policies, typed), "costs": partial(_result.costs, typed)}
     return {}
 
 

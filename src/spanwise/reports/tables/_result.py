@@ -17,6 +17,7 @@ from spanwise.reports._document import scored_labels
 from spanwise.reports._document import statements as worded
 from spanwise.reports._levels import level_rows
 from spanwise.reports.tables._table import Table, paper
+from spanwise.views import answers
 from spanwise.views import sentences as sentences
 from spanwise.views import silver as words_of_judge
 from spanwise.views import wording as say
@@ -111,6 +112,21 @@ def silver(document: Evaluation) -> Table | None:
     statements = " ".join(filter(None, map(words_of_judge.compared, document.comparisons)))
     caption = f"{words_of_judge.explained(document)} {statements}".strip()
     return Table("silver", caption, ("system", "mentions of", "from", "F1", "interval", "note"), tuple(rows))
+
+
+def costs(document: Evaluation | PlacementDocument) -> Table | None:
+    """What the answers of each system cost in tokens and dollars, and F1 for it."""
+    rows: list[tuple[Cell, ...]] = [
+        (
+            row.system, points(row.f1), count(row.usage.input_tokens), count(row.usage.output_tokens),
+            row.dollars, row.per_dollar, row.per_1000_tokens,
+        )
+        for row in answers.costs(document)
+    ]  # fmt: skip
+    header = (
+        "system", "F1", "input tokens", "output tokens", "dollars", "F1 per dollar", "F1 per 1,000 tokens",
+    )  # fmt: skip
+    return Table("costs", answers.ABOUT, header, tuple(rows)) if rows else None
 
 
 def labels(document: Evaluation) -> Table | None:
@@ -403,6 +419,7 @@ TABLES: dict[str, TableMaker] = {
     for maker in (
         holistic,
         silver,
+        costs,
         labels,
         hierarchy,
         errors,

@@ -24,6 +24,7 @@ from spanwise.reports.terminal._layout import (
     sentence,
     text,
 )
+from spanwise.reports.terminal._result import costs
 from spanwise.views import wording as say
 from spanwise.views.wording import visible
 
@@ -47,6 +48,7 @@ def placement_lines(document: PlacementDocument, width: int) -> list[ScreenLine]
         *banner(document, None),
         *files(document.inputs, width),
         *_answers(document, width),
+        *costs(document, width),
         *_policies(document, width),
         *_strings(document, width),
         *_left(document, width),

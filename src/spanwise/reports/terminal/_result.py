@@ -8,6 +8,7 @@ from msgspec import UNSET, Struct
 
 from spanwise.diagnosis import distinct, slice_path
 from spanwise.document import Interval, Settings, given
+from spanwise.document.analyses import PlacementDocument
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import (
@@ -43,7 +44,7 @@ from spanwise.reports.terminal._layout import (
     sentence,
     text,
 )
-from spanwise.views import silver
+from spanwise.views import answers, silver
 from spanwise.views import wording as say
 
 
@@ -93,6 +94,7 @@ def sections(
         *_scores(system, document.settings, width, deviation),
         *judged(document, width),
         *hinted(document, width),
+        *costs(document, width),
         *findings(document, width),
         *_errors(system, width, deviation),
         *_levels(system, document.settings, width, deviation),
@@ -180,6 +182,23 @@ def judged(document: Evaluation, width: int) -> list[ScreenLine]:
         *(line for statement in statements for line in sentence(statement, width)),
         *sentence(silver.explained(document), width, style="faint"),
     ]
+
+
+def costs(document: Evaluation | PlacementDocument, width: int) -> list[ScreenLine]:
+    """What the answers of each system cost, if its log says so."""
+    rows: list[list[ScreenCell]] = [
+        [
+            text(say.visible(row.system)), [(say.points(row.f1), "strong")], text(say.count(row.tokens)),
+            text(row.dollars), text(row.per_dollar), text(row.per_1000_tokens),
+        ]
+        for row in answers.costs(document)
+    ]  # fmt: skip
+    columns = [
+        Column("system", least=8), Column("F1", right=True), Column("tokens", right=True),
+        Column("dollars", right=True), Column("F1 per dollar", right=True),
+        Column("per 1,000 tokens", right=True),
+    ]  # fmt: skip
+    return [*heading(answers.TITLE, answers.NOTE, width), *grid(columns, rows, width)] if rows else []
 
 
 def hinted(document: Evaluation, width: int) -> list[ScreenLine]:

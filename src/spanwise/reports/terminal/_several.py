@@ -36,7 +36,7 @@ from spanwise.reports.terminal._layout import (
     size,
     text,
 )
-from spanwise.reports.terminal._result import MOST_LABELS, findings, hinted, judged, none_of, slices
+from spanwise.reports.terminal._result import MOST_LABELS, costs, findings, hinted, judged, none_of, slices
 from spanwise.views import sentences as sentences
 from spanwise.views import wording as say
 from spanwise.views.standing import own_letters, ranked, tested, turned
@@ -86,6 +86,7 @@ def sections(document: Evaluation, width: int, over: Deviations, *, brief: bool 
         *_scores(document, systems, width, over, brief=brief),
         *judged(document, width),
         *hinted(document, width),
+        *costs(document, width),
         *([] if brief else _pairs(document, width)),
         *findings(document, width),
         *_parts(document, width),
