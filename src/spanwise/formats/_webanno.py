@@ -214,7 +214,7 @@ def _token_codes(fields: FieldPositions, width: int, words: Interner) -> Codes:
         return words.codes(fields.buffer, begin, stop)
     written = Interner()
     column = written.codes(fields.buffer, begin, stop)
-    return codes(words.codes_of([_plain(string).encode() for string in written.strings])[column])
+    return codes(words.codes_of([plain_text(string).encode() for string in written.strings])[column])
 
 
 def _marks(fields: FieldPositions, width: int, column: int) -> tuple[Ints, Sequence[str], Sequence[str]]:
@@ -228,7 +228,7 @@ def _marks(fields: FieldPositions, width: int, column: int) -> tuple[Ints, Seque
     lines = in_lines(fields.buffer, begin[rows], sizes)
     text = lines[:-1].tobytes().decode("utf-8")
     if "\\" in text:
-        listed = [_values(field) for field in text.split("\n")]
+        listed = [values_of(field) for field in text.split("\n")]
         marks = [(label, number or "") for values in listed for label, number in values]
         rows = np.repeat(rows, [len(values) for values in listed])
     else:
@@ -312,9 +312,9 @@ def sentences_of(file: File, layer: SpanLayer) -> list[Standoff]:
         if "." not in fields[0]:
             if not tokens:
                 first = number
-            tokens.append(_plain(fields[2]))
+            tokens.append(plain_text(fields[2]))
         value = fields[layer.column] if layer.column < len(fields) else "_"
-        for label, identity in _values(value):
+        for label, identity in values_of(value):
             marks.append((len(tokens) - 1, label, identity))
     close()
     return units
@@ -332,7 +332,7 @@ def webanno_reader(file: File, options: Options) -> WebannoReader:
 
 def _layer(path: str, lines: Sequence[str], options: Options) -> SpanLayer:
     wanted = str(options.tag_column) if options.tag_column is not None else None
-    layers = _layers(lines)
+    layers = span_layers(lines)
     for layer in layers:
         short = layer.name.rpartition(".")[2]
         if wanted in (short, layer.name, f"{short}.{layer.feature}", f"{layer.name}.{layer.feature}"):
@@ -350,7 +350,7 @@ def _layer(path: str, lines: Sequence[str], options: Options) -> SpanLayer:
     )
 
 
-def _layers(lines: Sequence[str]) -> list[SpanLayer]:
+def span_layers(lines: Sequence[str]) -> list[SpanLayer]:
     """Every feature of every span layer, with its column; columns of other layers are counted as well."""
     column = 3
     layers: list[SpanLayer] = []
@@ -365,7 +365,7 @@ def _layers(lines: Sequence[str]) -> list[SpanLayer]:
     return layers
 
 
-def _values(field: str) -> list[tuple[str, str | None]]:
+def values_of(field: str) -> list[tuple[str, str | None]]:
     """The labels in a field with their numbers; `_` means no mention, `*` a mention without a label."""
     if field == "_":
         return []
@@ -373,7 +373,7 @@ def _values(field: str) -> list[tuple[str, str | None]]:
     for part in _SPLIT.split(field):
         match = _NUMBERED.match(part)
         label, identity = (match[1], match[2]) if match else (part, None)
-        result.append(("*" if label in ("*", "_") else _plain(label), identity))
+        result.append(("*" if label in ("*", "_") else plain_text(label), identity))
     return result
 
 
@@ -389,5 +389,5 @@ def _mentions(marks: Sequence[tuple[int, str, str | None]]) -> list[tuple[Pieces
     ]
 
 
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
     return _ESCAPED.sub(r"\1", text)

@@ -73,7 +73,7 @@ class TaskLayer(Struct):
         units = []
         for number, task in enumerate(items, start=first):
             try:
-                units.append(_task(task, number, self.path, self._done(task, number)))
+                units.append(_task(task, number, self.path, self.done(task, number)))
             except (AttributeError, KeyError, TypeError, ValueError) as error:
                 raise InputError(
                     at(
@@ -86,7 +86,7 @@ class TaskLayer(Struct):
                 ) from None
         return units
 
-    def _done(self, task: JsonRecord, number: int) -> list[Mapping[str, object]]:
+    def done(self, task: JsonRecord, number: int) -> list[Mapping[str, object]]:
         """The results of a task that were not cancelled, by the chosen annotator or by all."""
         listed = task.get(self.name) or ()
         self.given |= bool(listed)

@@ -55,13 +55,13 @@ def read_brat(file: File, options: Options) -> Annotation:
         unit = _pair(file, path.with_suffix(".txt"), path.stem, options, skipped)
         origin = Origin(file.path, "brat", ".ann with its .txt", file.sha256, skipped.notes())
         return annotation([unit], origin, options)
-    paths = _pairs(file)
+    paths = ann_files(file)
     units, skipped = _documents(file.path, paths, options)
     origin = Origin(file.path, "brat", f"{len(paths):,} .ann files with their .txt", None, skipped.notes())
     return annotation(units, origin, options)
 
 
-def _pairs(file: File) -> list[Path]:
+def ann_files(file: File) -> list[Path]:
     """The `.ann` files in a folder, in the natural order of their names: 2 before 10."""
     top = Path(file.path)
     paths = sorted(top.rglob("*.ann"), key=lambda path: natural(str(path.relative_to(top).with_suffix(""))))
@@ -125,7 +125,7 @@ def survey_brat(file: File, options: Options, cutting: Cutting) -> RecordSurvey 
         return None
     sizes, labels, skipped = [], set[str](), _Skipped()
     try:
-        paths = _pairs(file)
+        paths = ann_files(file)
         for first in range(0, len(paths), TOGETHER):
             units, batch = _documents(file.path, paths[first : first + TOGETHER], options)
             part = options.limits.check(annotation(units, Origin(file.path, "brat"), options))
@@ -157,7 +157,7 @@ def survey_brat(file: File, options: Options, cutting: Cutting) -> RecordSurvey 
 
 def _brat_pieces(survey: RecordSurvey) -> Iterator[bytes]:
     """The paths of the documents in each part."""
-    paths = _pairs(File(survey.path))
+    paths = ann_files(File(survey.path))
     for begin, end in pairwise(survey.cuts):
         yield "\n".join(map(str, paths[begin.sentence : end.sentence])).encode("utf-8", "surrogateescape")
 
@@ -189,7 +189,7 @@ def _pair(file: File, text_path: Path, name: str, options: Options, skipped: _Sk
         if not line.startswith("T"):
             skipped.others[_KINDS.get(line[0], "others")] += 1
             continue
-        mentions.append(_mention(line, text, file.path, number, skipped.differing))
+        mentions.append(mention_of_line(line, text, file.path, number, skipped.differing))
         marks.append(line.partition("\t")[0])
     listed = [scores.get(mark, nan) for mark in marks] if scores else []
     return Standoff(text, mentions, name, scores=listed)
@@ -205,7 +205,7 @@ _KINDS = {"R": "relations", "E": "events", "A": "attributes", "M": "attributes",
           "#": "notes", "*": "equivalences"}  # fmt: skip
 
 
-def _mention(line: str, text: str, path: str, number: int, differing: list[str]) -> tuple[Pieces, str]:
+def mention_of_line(line: str, text: str, path: str, number: int, differing: list[str]) -> tuple[Pieces, str]:
     match = _LINE.match(line)
     if match is None:
         raise InputError(
@@ -322,7 +322,7 @@ BRAT = Format(
 
 
 _ARTICLES = "'ID|t|' lines"
-_PASSAGE = re.compile(r"([^|\t]+)\|([a-z])\|(.*)$")
+PASSAGE = re.compile(r"([^|\t]+)\|([a-z])\|(.*)$")
 
 
 def read_pubtator(file: File, options: Options) -> Annotation:
@@ -412,7 +412,7 @@ def _regular_articles(file: File) -> _Articles | None:
         name, title, abstract, listed = article.groups()
         own = _ROW.findall(listed)
         reach = max((int(row[1]) for row in own), default=0)
-        units.append(Standoff(_text([title, abstract], reach), (), name, line=line))
+        units.append(Standoff(article_text([title, abstract], reach), (), name, line=line))
         sizes.append(len(own))
         rows += own
         line += text.count("\n", end, article.end())
@@ -448,7 +448,7 @@ def articles_of(file: File, name: str = "") -> tuple[list[Standoff], int, str]:
     def close() -> None:
         if passages:
             reach = max((end for pieces, _ in mentions for _, end in pieces), default=0)
-            units.append(Standoff(_text(passages, reach), tuple(mentions), name, line=first))
+            units.append(Standoff(article_text(passages, reach), tuple(mentions), name, line=first))
         passages.clear()
         mentions.clear()
 
@@ -457,7 +457,7 @@ def articles_of(file: File, name: str = "") -> tuple[list[Standoff], int, str]:
         if not line:
             close()
             continue
-        if passage := _PASSAGE.match(line):
+        if passage := PASSAGE.match(line):
             if passages and passage[1] != name:
                 close()
             if not passages:
@@ -483,7 +483,7 @@ def articles_of(file: File, name: str = "") -> tuple[list[Standoff], int, str]:
     return units, relations, name
 
 
-def _text(passages: Sequence[str], reach: int) -> str:
+def article_text(passages: Sequence[str], reach: int) -> str:
     """The passages joined by line feeds; an empty abstract is dropped unless a mention reaches into it."""
     text = "\n".join(passages)
     return text.removesuffix("\n") if not passages[-1] and reach < len(text) else text

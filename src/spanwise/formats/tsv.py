@@ -495,13 +495,13 @@ class ConlluReader(TaggedReader, frozen=True):
         return TaggedRows.of(sentences, ends, interners, marks, Before(document, begun))
 
     def _tag(self, field: str) -> str:
-        value = _keys(field).get(self.key, "O") if self.key else field
+        value = misc_keys(field).get(self.key, "O") if self.key else field
         return "O" if value in ("_", "*", "") else value
 
 
 def conllu_reader(file: File, options: Options) -> ConlluReader:
     """The reader for a file's columns and for the first column or key of MISC that holds tags."""
-    columns = _columns(file.first_lines(5))
+    columns = conllu_columns(file)
     form = columns.index("FORM") if "FORM" in columns else 1
     if form >= len(columns):
         raise InputError(
@@ -512,8 +512,9 @@ def conllu_reader(file: File, options: Options) -> ConlluReader:
     return ConlluReader(columns, column, form, key)
 
 
-def _columns(lines: Sequence[str]) -> tuple[str, ...]:
-    for line in lines[:5]:
+def conllu_columns(file: File) -> tuple[str, ...]:
+    """The names of the columns, as its first lines give them or as usual."""
+    for line in file.first_lines(5):
         key, _, value = line.partition("=")
         if key.replace(" ", "") == "#global.columns":
             return tuple(value.split())
@@ -547,12 +548,13 @@ def _occurs(key: str, file: File, column: int, width: int) -> bool:
     for chunk in file.line_chunks():
         for line in chunk.split(b"\n") if wanted in chunk else ():
             fields = line.rstrip(b"\r").split(b"\t") if wanted in line else ()
-            if len(fields) == width and key in _keys(fields[column].decode("utf-8", "replace")):
+            if len(fields) == width and key in misc_keys(fields[column].decode("utf-8", "replace")):
                 return True
     return False
 
 
-def _keys(misc: str) -> dict[str, str]:
+def misc_keys(misc: str) -> dict[str, str]:
+    """The keys of a field of MISC with their values."""
     pairs = (part.partition("=") for part in misc.split("|"))
     return {key: value for key, _, value in pairs}
 

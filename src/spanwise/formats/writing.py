@@ -172,7 +172,7 @@ def _write_folder(
     target = Path(path)
     if target.is_symlink():
         target = target.resolve()
-    _check_free(target, os.fspath(path))
+    check_free(target, os.fspath(path))
     make_folder(target.absolute().parent)
     with _system_errors(target):
         trial = tempfile.mkdtemp(dir=target.absolute().parent, prefix=f".{target.name}.")
@@ -194,7 +194,7 @@ def _write_folder(
             )  # fmt: skip
         umask = os.umask(0)
         os.umask(umask)
-        _check_free(target, os.fspath(path))
+        check_free(target, os.fspath(path))
         with _system_errors(target):
             Path(trial).chmod(0o777 & ~umask)
             if target.is_dir() and os.name == "nt":
@@ -215,7 +215,7 @@ def _system_errors(folder: Path) -> Iterator[None]:
         raise unwritable(folder, error, "folder") from None
 
 
-def _check_free(target: Path, name: str) -> None:
+def check_free(target: Path, name: str) -> None:
     """Refuse a folder with files, which would be read together with the new ones."""
     if target.is_dir() and any(target.iterdir()):
         raise InputError(f"{name}: the folder already holds other files.\nChoose an empty or a new folder.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -138,8 +138,8 @@ def _parse_text(text: str, label: str | None, labels: frozenset[str], words: lis
     if (thought := text.rpartition("</think>")[2]) != text:
         final = _parse_text(thought, label, labels, words)
         return replace(final, status="repaired", why="reasoning dropped") if final.status == "read" else final
-    if (repaired := _repaired(text, label, labels)) is not None:
-        return repaired
+    if (repaired := repaired_json(text, lambda value: answers_of(value, label, labels))) is not None:
+        return Parsed("repaired", tuple(repaired.found), why=repaired.why, stopped=repaired.stopped)
     if says_nothing(text):
         return Parsed("empty", why="the response says that there are none")
     if (listed := lines_of(text, labels)) is not None:
@@ -170,30 +170,45 @@ def loaded(text: str) -> Json:
         raise NoAnswers("the JSON is nested too deeply") from None
 
 
-def _repaired(text: str, label: str | None, labels: frozenset[str]) -> Parsed | None:
-    """Try to repair the text and read its answers; None if that fails."""
+T = TypeVar("T")
+
+
+class Repaired(Struct, Generic[T], frozen=True):
+    """What was found in a response that is not JSON as a whole, and how it was repaired."""
+
+    found: list[T]
+    why: str
+    stopped: Literal["", "truncated"] = ""
+
+
+def repaired_json(text: str, read: Callable[[Json], list[T]]) -> Repaired[T] | None:
+    """Repair the text and `read` the JSON in it; None if that fails.
+
+    Args:
+        read: what a JSON value holds; it raises ValueError for a value of another shape.
+    """
     fenced = [match[1] for match in _FENCE.finditer(text)]
     for inner in fenced:
         try:
-            answers = answers_of(loaded(inner.strip()), label, labels)
+            found = read(loaded(inner.strip()))
         except ValueError:
             continue
-        return Parsed("repaired", tuple(answers), why="code fence stripped")
+        return Repaired(found, "code fence stripped")
     for part in [*fenced, text]:
-        if (embedded := _embedded(part, label, labels)) is not None:
+        if (embedded := _embedded(part, read)) is not None:
             return embedded
         try:
-            answers = answers_of(literal(part), label, labels)  # None, if there is no literal, is no list
+            found = read(literal(part))  # None, if there is no literal, is no list
         except ValueError:
             continue
-        return Parsed("repaired", tuple(answers), why="read as a Python literal")
+        return Repaired(found, "read as a Python literal")
     return None
 
 
-def _embedded(text: str, label: str | None, labels: frozenset[str]) -> Parsed | None:
-    """The answers of the first JSON value in a text that has any, or of several objects in a row."""
+def _embedded(text: str, read: Callable[[Json], list[T]]) -> Repaired[T] | None:
+    """What the first JSON value in a text holds that has any, or what several objects in a row hold."""
     decoder = json.JSONDecoder()
-    singles: list[Answer] = []
+    singles: list[T] = []
     empty = False
     position = tries = 0
     budget = 4 * len(text) + 10_000  # limit on characters scanned repeatedly
@@ -205,31 +220,36 @@ def _embedded(text: str, label: str | None, labels: frozenset[str]) -> Parsed | 
             break
         try:
             value, position = decoder.raw_decode(text, begin)
-            answers = answers_of(value, label, labels)
+            found = read(value)
         except (ValueError, RecursionError) as error:
             position, tries = begin + 1, tries + 1
             budget -= 2 * (getattr(error, "pos", begin) - begin)
             if not singles and isinstance(error, json.JSONDecodeError):
-                closed, looked_at = _closed(text, begin, label, labels)
+                closed, looked_at = _closed(text, begin, read)
                 budget -= looked_at
                 if closed:
-                    return Parsed("repaired", tuple(closed), why="truncated JSON closed", stopped="truncated")
+                    return Repaired(closed, "truncated JSON closed", "truncated")
             continue
-        if isinstance(value, Mapping) and _is_answer(value):
-            singles += answers
+        if isinstance(value, Mapping) and _is_single(value):
+            singles += found
         elif singles:
             break
-        elif answers:
-            return Parsed("repaired", tuple(answers), why="text around the JSON dropped")
+        elif found:
+            return Repaired(found, "text around the JSON dropped")
         else:
             empty = True
     if not singles and not empty:
         return None
-    return Parsed("repaired", tuple(singles), why="text around the JSON dropped")
+    return Repaired(singles, "text around the JSON dropped")
 
 
-def _closed(text: str, begin: int, label: str | None, labels: frozenset[str]) -> tuple[list[Answer], int]:
-    """The answers before the point where the JSON breaks off, and the number of characters scanned.
+def _is_single(value: Mapping[str, Json]) -> bool:
+    """Whether an object is one answer or one tuple, of which several may stand in a row."""
+    return _is_answer(value) or {"head", "tail"} <= value.keys() or {"type", "roles"} <= value.keys()
+
+
+def _closed(text: str, begin: int, read: Callable[[Json], list[T]]) -> tuple[list[T], int]:
+    """What stands before the point where the JSON breaks off, and the number of characters scanned.
 
     Brackets are closed after the last complete element that leaves whole answers.
     """
@@ -251,11 +271,11 @@ def _closed(text: str, begin: int, label: str | None, labels: frozenset[str]) ->
         cuts.append((last, "".join(reversed(open_brackets[-_TRIES:]))))
     for end, closing in reversed(cuts):
         try:
-            answers = answers_of(loaded(text[begin:end] + closing), label, labels)
+            found = read(loaded(text[begin:end] + closing))
         except ValueError:
             continue
-        if answers:
-            return answers, last - begin
+        if found:
+            return found, last - begin
     return [], last - begin
 
 

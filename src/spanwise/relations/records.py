@@ -5,7 +5,7 @@ the keys of a line of a JSONL file. A reader is a function that takes an open `F
 and yields records in the order of the file, each with the `line` it begins on, if it has one. To plug one
 in, write a module of this room with
 
-    FORMAT = TupleFormat("brat-tuples", "a folder of .txt and .ann files", read, recognise)
+    FORMAT = TupleFormat("name", "one line about it", read, recognise)
 
 and add it to `_HOMES`; other packages use the entry point group `spanwise.tuple_formats`. Mentions that a
 format writes inside its tuples get ids of the reader's choice. A record without `mentions` refers to the
@@ -83,7 +83,8 @@ class TupleFormat(Struct, frozen=True):
 
     `read(file, options)` yields the records of a file; options are the keywords that the user gave for
     reading, such as `columns`. `recognise(file)` looks at the file's `head` and `suffix` and returns the
-    evidence in words, or None. `write(records)` returns the bytes of a file.
+    evidence in words, or None. `write(records)` returns the bytes of a file; `write_folder(records, folder)`
+    writes a format of several files.
     """
 
     name: str
@@ -91,11 +92,16 @@ class TupleFormat(Struct, frozen=True):
     read: Callable[[File, Mapping[str, Any]], Iterator[UnitRecord]]
     recognise: Callable[[File], str | None]
     write: Callable[[Iterable[UnitRecord]], bytes] | None = None
+    write_folder: Callable[[Iterable[UnitRecord], str | os.PathLike[str]], None] | None = None
     source: str = ""
 
 
 # Where each format is defined, in the order in which they are tried.
-_HOMES = ("records:JSONL",)
+_HOMES = (
+    "readers.brat:FORMAT", "readers.webanno:FORMAT", "readers.columns:HIPE", "readers.pubtator:FORMAT",
+    "readers.label_studio:FORMAT", "readers.json_lists:DOCRED", "readers.json_lists:SPERT",
+    "readers.json_lists:DYGIE", "readers.columns:CONLLU", "records:JSONL",
+)  # fmt: skip
 
 
 class _TupleFormats(Registry[TupleFormat]):
@@ -160,8 +166,11 @@ def write_records(
         InputError: the format cannot be written.
     """
     form = TUPLE_FORMATS.find(format)
+    if form.write_folder is not None:
+        form.write_folder(records, path)
+        return
     if form.write is None:
-        able = ", ".join(one.name for one in TUPLE_FORMATS if one.write is not None)
+        able = ", ".join(one.name for one in TUPLE_FORMATS if one.write or one.write_folder)
         raise InputError(f"tuples cannot be written as {form.name!r}.\nThere are: {able}.")
     write_atomically(path, form.write(records))
 

@@ -1,0 +1,204 @@
+"""Tuples in JSON of other programs: SpERT's sentences, DocRED's documents, DyGIE++'s and PURE's lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, chain
+from typing import Any
+
+from spanwise.errors import InputError, at
+from spanwise.formats._format import whole
+from spanwise.formats._opening import File
+from spanwise.formats._sentences import json_line, json_of
+from spanwise.relations.readers._records import Given, Options, entity, mention, relation, structure, within
+from spanwise.relations.records import FillerRecord, MentionRecord, TupleFormat, TupleRecord, UnitRecord
+
+
+def _listed(file: File) -> Sequence[Any]:
+    """The JSON list in a file."""
+    rows = json_of(file)
+    if not isinstance(rows, list):
+        raise InputError(at(file.path, 1, "this is not a list of records.\nExpected [{…}, {…}]."))
+    return rows
+
+
+# ---- SpERT: tokens, entities and relations between the entities' numbers ----
+
+_SPERT = (
+    "'tokens', 'entities' with 'type', 'start' and 'end', and 'relations' with 'type' and the numbers of "
+    "entities as 'head' and 'tail'"
+)
+
+
+def read_spert(file: File, options: Options) -> Iterator[UnitRecord]:
+    """The sentences of a list in SpERT's format."""
+    for number, row in enumerate(_listed(file), start=1):
+        with structure(file.path, f"sentence {number}", _SPERT):
+            record = _spert(row, number)
+        yield record
+
+
+def _spert(row: Given, number: int) -> UnitRecord:
+    names = [f"m{index}" for index in range(1, len(row["entities"]) + 1)]
+    mentions = [
+        mention(name, ((whole(given["start"]), whole(given["end"])),), str(given["type"]))
+        for name, given in zip(names, row["entities"], strict=True)
+    ]
+    tuples = [
+        relation(
+            str(given["type"]), within(names, given["head"], "entity"), within(names, given["tail"], "entity")
+        )
+        for given in row["relations"]
+    ]
+    tokens = [str(token) for token in row["tokens"]]
+    return UnitRecord(id=str(row.get("orig_id", number)), tokens=tokens, mentions=mentions, tuples=tuples)
+
+
+def _recognise_spert(file: File) -> str | None:
+    head = file.head.lstrip()
+    if head.startswith(b"[") and all(key in head for key in (b'"tokens"', b'"entities"', b'"relations"')):
+        return "a JSON list with 'tokens', 'entities' and 'relations'"
+    return None
+
+
+SPERT = TupleFormat(
+    name="spert",
+    summary="SpERT's JSON: tokens, entities and relations between numbers of entities",
+    read=read_spert,
+    recognise=_recognise_spert,
+    source="https://github.com/lavis-nlp/spert",
+)
+
+
+# ---- DocRED: documents whose entities have several mentions; relations hold between entities ----
+
+
+def read_docred(file: File, options: Options) -> Iterator[UnitRecord]:
+    """The documents of DocRED, or the answers of a submission, which refer to the entities of gold."""
+    rows = _listed(file)
+    if any(isinstance(row, Mapping) and "h_idx" in row for row in rows):
+        yield from _submitted(file, rows)
+        return
+    for number, row in enumerate(rows, start=1):
+        with structure(
+            file.path, f"document {number}", "'title', 'sents', 'vertexSet' and 'labels', as in DocRED"
+        ):
+            record = _docred(row)
+        yield record
+
+
+def _docred(row: Given) -> UnitRecord:
+    firsts = [0, *accumulate(len(sentence) for sentence in row["sents"])]
+    mentions: list[MentionRecord] = []
+    entities: list[list[str]] = []
+    for number, vertex in enumerate(row["vertexSet"]):
+        entities.append([_name(number, index) for index in range(len(vertex))])
+        for name, given in zip(entities[-1], vertex, strict=True):
+            first = firsts[given["sent_id"]]
+            start, end = (first + whole(position) for position in given["pos"])
+            mentions.append(mention(name, ((start, end),), str(given["type"])))
+
+    def filler(index: object) -> str | FillerRecord:
+        within([""] * len(entities), index, "entity")
+        return entity(entities[whole(index)])
+
+    return UnitRecord(
+        id=str(row["title"]),
+        tokens=[str(token) for sentence in row["sents"] for token in sentence],
+        sentences=firsts[:-1],
+        mentions=mentions,
+        tuples=[
+            relation(str(given["r"]), filler(given["h"]), filler(given["t"]))
+            for given in row.get("labels") or ()
+        ],
+    )
+
+
+def _name(entity: int, mention: int) -> str:
+    """The name of a mention of an entity; submissions refer to the first."""
+    return f"e{entity}.{mention}"
+
+
+def _submitted(file: File, rows: Sequence[Any]) -> Iterator[UnitRecord]:
+    """The answers by title; an entity stands for itself by its first mention, as any of them is right."""
+    answers: dict[str, list[TupleRecord]] = {}
+    for number, row in enumerate(rows, start=1):
+        with structure(file.path, f"answer {number}", "'title', 'h_idx', 't_idx' and 'r'"):
+            head, tail = (_name(whole(row[key]), 0) for key in ("h_idx", "t_idx"))
+            answers.setdefault(str(row["title"]), []).append(relation(str(row["r"]), head, tail))
+    for title, tuples in answers.items():
+        yield UnitRecord(id=title, tuples=tuples)
+
+
+def _recognise_docred(file: File) -> str | None:
+    head = file.head.lstrip()
+    if not head.startswith(b"["):
+        return None
+    if b'"vertexSet"' in head:
+        return "a JSON list with 'vertexSet'"
+    return "a JSON list with 'h_idx' and 't_idx'" if b'"h_idx"' in head and b'"t_idx"' in head else None
+
+
+DOCRED = TupleFormat(
+    name="docred",
+    summary="DocRED: entities with several mentions in a document, and submissions by entity number",
+    read=read_docred,
+    recognise=_recognise_docred,
+    source="https://github.com/thunlp/DocRED",
+)
+
+
+# ---- DyGIE++ and PURE: one document per line, with inclusive ends that count through the document ----
+
+_DYGIE = "'sentences', 'ner' with [start, end, label] and 'relations' with [start, end, start, end, type]"
+
+
+def read_dygie(file: File, options: Options) -> Iterator[UnitRecord]:
+    """The documents of DyGIE++ or PURE; with the option `predicted`, what the keys `predicted_…` hold.
+
+    A file of predictions holds gold as well, so it can be given twice.
+    """
+    prefix = "predicted_" if options.get("predicted") else ""
+    for number, line in enumerate(file.text.split("\n"), start=1):
+        if line.strip():
+            row = json_line(file.path, number, line)
+            with structure(file.path, "the document", _DYGIE, number):
+                record = _dygie(row, prefix, number)
+            yield record
+
+
+def _dygie(row: Any, prefix: str, number: int) -> UnitRecord:
+    prefix = prefix if f"{prefix}relations" in row else ""
+    labels = {(given[0], given[1]): str(given[2]) for given in chain.from_iterable(row[f"{prefix}ner"])}
+    relations = [
+        ((given[0], given[1]), (given[2], given[3]), str(given[4]))
+        for given in chain.from_iterable(row[f"{prefix}relations"])
+    ]
+    spans = dict.fromkeys([*labels, *(span for head, tail, _ in relations for span in (head, tail))])
+    names = {span: f"m{index}" for index, span in enumerate(spans, start=1)}
+    return UnitRecord(
+        id=str(row.get("doc_key", number)),
+        tokens=[str(token) for sentence in row["sentences"] for token in sentence],
+        sentences=[0, *accumulate(len(sentence) for sentence in row["sentences"])][:-1],
+        mentions=[
+            mention(name, ((whole(span[0]), whole(span[1]) + 1),), labels.get(span, ""))
+            for span, name in names.items()
+        ],
+        tuples=[relation(type, names[head], names[tail]) for head, tail, type in relations],
+        line=number,
+    )
+
+
+def _recognise_dygie(file: File) -> str | None:
+    head = file.head.lstrip()
+    known = all(key in head for key in (b'"sentences"', b'"ner"', b'"relations"'))
+    return "JSON lines with 'sentences', 'ner' and 'relations'" if head.startswith(b"{") and known else None
+
+
+DYGIE = TupleFormat(
+    name="dygie",
+    summary="DyGIE++'s and PURE's JSON lines: documents with sentences, ner and relations",
+    read=read_dygie,
+    recognise=_recognise_dygie,
+    source="https://github.com/dwadden/dygiepp",
+)
