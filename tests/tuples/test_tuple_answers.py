@@ -111,7 +111,7 @@ def test_units_are_joined_by_id_and_counted_by_status(tmp_path: Path) -> None:
         placed(path)
     with pytest.raises(InputError, match=r"answers.jsonl:1: the record has no field 'text'"):
         placed(path, response="text")
-    with pytest.raises(InputError, match="there are 1 records without ids of gold, but 2 units"):
+    with pytest.raises(InputError, match="1 record without ids of gold cannot be joined with 2 units"):
         placed([[LEADS]])
     with pytest.raises(ChoiceError, match="compares strings"):
         placed([[LEADS], []], policy="gollie")

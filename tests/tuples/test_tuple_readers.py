@@ -168,7 +168,7 @@ def test_a_folder_with_other_files_is_refused_and_stays(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"tuples": [{"type": "a b", "roles": {"head": "a", "tail": "b"}}]}, "'a b', which is not one word"),
-        ({"tuples": [{"type": "t", "roles": {"x": "a", "y": "b", "z": "c"}}]}, "3 roles and no trigger"),
+        ({"tuples": [{"type": "t", "roles": {"x": "a", "y": "b", "z": "c"}}]}, "no trigger and 3 roles"),
         ({"tuples": [{"type": "t", "roles": {"x": "a", "y": {"value": "1"}}}]}, "in the place of a mention"),
         ({"tuples": [{"type": "t", "roles": {"x:y": "a", "y": "b"}}]}, "not one word"),
         (

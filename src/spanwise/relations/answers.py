@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from spanwise.corpus import Annotation
-from spanwise.errors import InputError, at
+from spanwise.errors import InputError, at, many
 from spanwise.formats import File, read
 from spanwise.formats._sentences import json_line
 from spanwise.placement import checked, placement
@@ -203,8 +203,9 @@ def _joined(
     by_id = bool(ids) and all(name in named for name in ids)
     if not by_id and len(values) != len(gold):
         raise InputError(
-            at(path, None, f"there are {len(values):,} records without ids of gold, but {len(gold):,} "
-               "units.\nGive each record the id of its unit, or one record per unit in gold's order.")
+            at(path, None, f"{many(len(values), 'record')} without ids of gold cannot be joined with "
+               f"{many(len(gold), 'unit')}.\nGive each record the id of its unit, or one record per unit in "
+               "order.")
         )  # fmt: skip
     for order, (number, value) in enumerate(values):
         unit = named[ids[order]] if by_id else order

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from spanwise.errors import InputError, at
+from spanwise.errors import InputError, at, many
 from spanwise.formats._opening import File, make_folder, write_atomically
 from spanwise.formats.standoff import ann_files, mention_of_line, recognise_brat
 from spanwise.formats.writing import check_free
@@ -48,7 +48,7 @@ class _Line(Struct, frozen=True):
     words: Sequence[str]
 
 
-class _Document(Struct):
+class _BratDocument(Struct):
     """The lines of one `.ann` file, by kind."""
 
     path: str
@@ -98,7 +98,7 @@ def _record(file: File, name: str) -> UnitRecord:
             at(file.path, None, f"its text {text_path.name!r} is missing.\nKeep both in the same folder.")
         )
     text = File(text_path, encoding=file.encoding).text
-    document = _Document(file.path)
+    document = _BratDocument(file.path)
     for number, line in enumerate(file.text.split("\n"), start=1):
         line = line.rstrip("\r")
         kind = {"M": "A"}.get(line[:1], line[:1])
@@ -113,7 +113,7 @@ def _record(file: File, name: str) -> UnitRecord:
     return UnitRecord(id=name, text=text, mentions=document.mentions, tuples=_tuples(document))
 
 
-def _tuples(document: _Document) -> list[TupleRecord]:
+def _tuples(document: _BratDocument) -> list[TupleRecord]:
     for line in document.lines["*"]:
         names = [document.mention(line, mark) for mark in line.words[1:]]
         document.equal.update(dict.fromkeys(names, names))
@@ -128,7 +128,7 @@ def _tuples(document: _Document) -> list[TupleRecord]:
     ]
 
 
-def _relation(document: _Document, line: _Line) -> TupleRecord:
+def _relation(document: _BratDocument, line: _Line) -> TupleRecord:
     arguments = document.arguments(line, line.words[1:])
     roles = {_ROLES.get(role, role): document.filler(line, mark) for role, mark in arguments}
     if len(roles) != 2 or len(arguments) != 2:
@@ -136,7 +136,7 @@ def _relation(document: _Document, line: _Line) -> TupleRecord:
     return TupleRecord(type=line.words[0], roles={**roles})
 
 
-def _event(document: _Document, line: _Line, arguments: Sequence[tuple[str, str]]) -> TupleRecord:
+def _event(document: _BratDocument, line: _Line, arguments: Sequence[tuple[str, str]]) -> TupleRecord:
     """An event; the roles Theme, Theme2, Theme3 are one role with several fillers."""
     (type, trigger), *given = arguments
     names = {role for role, _ in given}
@@ -152,7 +152,7 @@ def _event(document: _Document, line: _Line, arguments: Sequence[tuple[str, str]
     )
 
 
-def _attributes(document: _Document) -> Iterator[TupleRecord]:
+def _attributes(document: _BratDocument) -> Iterator[TupleRecord]:
     """The attributes of mentions and events; those of relations are left out."""
     relations = {line.mark for line in document.lines["R"]}
     for line in document.lines["A"]:
@@ -163,7 +163,7 @@ def _attributes(document: _Document) -> Iterator[TupleRecord]:
             yield attribute(type, document.mention(line, mark), value[0] if value else "yes")
 
 
-def _links(document: _Document) -> Iterator[TupleRecord]:
+def _links(document: _BratDocument) -> Iterator[TupleRecord]:
     """One link per mention; several references of a mention are its acceptable identifiers."""
     identifiers: dict[str, list[str]] = {}
     for line in document.lines["N"]:
@@ -213,13 +213,13 @@ def _write_unit(record: UnitRecord, number: int, folder: Path, shown: str) -> No
             at(shown, None, f"a unit is called {name!r}, which is not the name of a new file in the folder.\n"
                "Give each unit an id of its own, such as 'd1'.")
         )  # fmt: skip
-    text, lines = _Writer(f"{shown}: {name}").unit(record)
+    text, lines = _BratWriter(f"{shown}: {name}").unit(record)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path.with_name(f"{path.stem}.txt"), text)
     write_atomically(path, lines)
 
 
-class _Writer(Struct):
+class _BratWriter(Struct):
     """Writes the lines of one document; mentions become T1, T2, …"""
 
     place: str
@@ -274,7 +274,7 @@ class _Writer(Struct):
         """The mark of a filler; any of several mentions becomes an equivalence."""
         names = filler.any if isinstance(filler, FillerRecord) else [filler]
         if not names or any(not isinstance(name, str | int) or name not in self.marks for name in names):
-            raise self.refused(f"{filler!r} in the place of a mention")
+            raise self.refused("a value, a link or a list in the place of a mention")
         marks = [self.marks[name] for name in names if isinstance(name, str | int)]
         if len(marks) == 1:
             self.alone.add(marks[0])
@@ -300,7 +300,7 @@ class _Writer(Struct):
             fillers = [f"{self.role(_NAMES.get(role, role))}:{self.mark(roles[role])}" for role in roles]
             self.add("R", f"{type} {' '.join(fillers)}")
         else:
-            raise self.refused(f"the tuple {type!r}, which has {len(roles)} roles and no trigger")
+            raise self.refused(f"the tuple {type!r}, which has no trigger and {many(len(roles), 'role')}")
 
     def event(self, given: TupleRecord) -> None:
         """Write an event; the second filler of a role has the role's name with a 2."""
