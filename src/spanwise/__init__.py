@@ -23,6 +23,7 @@ __all__ = [
     "attribute",
     "compare",
     "confidence",
+    "curve",
     "describe",
     "evaluate",
     "explain",
@@ -56,6 +57,7 @@ _HOMES = {
     "attribute": "attributes:register",
     "compare": "evaluation:compare",
     "confidence": "calibration:confidence",
+    "curve": "curves:curve",
     "describe": "description:describe",
     "evaluate": "evaluation:evaluate",
     "explain": "explanation:explain",
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
     from spanwise.attributes import register as attribute
     from spanwise.calibration import apply_threshold, confidence
     from spanwise.corpus import Annotation, Corpus, Mentions
+    from spanwise.curves import curve
     from spanwise.description import describe
     from spanwise.document.evaluation import Result
     from spanwise.document.loading import load

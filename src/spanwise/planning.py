@@ -1,4 +1,4 @@
-"""Plan from a result: how many more units would answer a question, and what more training data would give."""
+"""Plan from a result: how many more units would answer a question."""
 
 from __future__ import annotations
 

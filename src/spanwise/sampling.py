@@ -20,7 +20,7 @@ from spanwise.uncertainty import draw_numbers
 __all__ = ["sample"]
 
 UNITS = ("sentence", "document")
-STRATA = ("label", "length", "disagreement")
+STRATA = ("label", "length", "system-disagreement")
 LENGTHS = 4  # strata of about equal size
 
 
@@ -45,8 +45,8 @@ def sample(
         n: the number of units.
         by: "sentence" or "document".
         strata: "label" (the rarest label of a unit), "length" (four groups by the number of tokens),
-            "disagreement" (how many different annotations `systems` give a unit), or a field of the data.
-        systems: predictions for the corpus, for "disagreement".
+            "system-disagreement" (how many different annotations `systems` give a unit), or a field.
+        systems: predictions for the corpus, for "system-disagreement".
         seed: the same seed draws the same units.
         reading: keywords of `spanwise.read`.
 
@@ -145,7 +145,7 @@ def _strata(
         lengths = np.bincount(unit_of, weights=corpus.lengths, minlength=number)
         values = Values(lengths, np.ones(number, bool), whole=True)
         return _numbered(fit(f"balanced:{LENGTHS}", values).assign(values))
-    if strata == "disagreement":
+    if strata == "system-disagreement":
         return _disagreeing(unit_of, number, predicted)
     if strata not in corpus.fields:
         raise unknown("stratum", strata, [*STRATA, *corpus.fields])

@@ -73,7 +73,7 @@ def test_units_on_which_systems_disagree_are_a_stratum() -> None:
     for number in range(6):
         second[number][0] = "B-PER"
     systems = [spanwise.read(tags, tokens=WORDS) for tags in (first, second)]
-    part = spanwise.sample(CORPUS, 20, strata="disagreement", systems=systems)
+    part = spanwise.sample(CORPUS, 20, strata="system-disagreement", systems=systems)
     drawn = {int(word[1:]) for word in words_of(part)}
     assert len(drawn & set(range(6))) == 2
 
@@ -92,6 +92,6 @@ def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(InputError, match="no documents"):
         spanwise.sample(CORPUS, 2, by="document")
     with pytest.raises(ChoiceError, match="at least two systems"):
-        spanwise.sample(CORPUS, 10, strata="disagreement")
+        spanwise.sample(CORPUS, 10, strata="system-disagreement")
     with pytest.raises(ChoiceError, match="strat"):
         spanwise.sample(CORPUS, 10, strata="color")

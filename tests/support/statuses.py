@@ -16,9 +16,9 @@ from pathlib import Path
 
 ROOMS = [
     "scipy.stats", *(f"spanwise.{room}" for room in (
-        "agreement", "calibration", "description", "evaluation", "explanation", "placement", "planning",
-        "sampling", "reports.outlets", "reports.tables", "reports.terminal", "slices", "leakage", "studies",
-        "suspicion", "taggers.api",
+        "agreement", "calibration", "curves", "description", "evaluation", "explanation", "placement",
+        "planning", "sampling", "reports.outlets", "reports.tables", "reports.terminal", "slices",
+        "leakage", "studies", "suspicion", "taggers.api",
     )),
     "spanwise.reports.terminal._analyses", "spanwise.reports.terminal._data",
 ]  # fmt: skip
@@ -42,6 +42,7 @@ CALLS: dict[str, list[list[str]]] = {
         ["slices", "gold.conll", "pred.conll", "--flips", "20", "--least", "1"],
         ["leaks", "gold.conll", "pred.conll"],
         ["sample", "gold.conll", "-n", "1", "-o", "sample.conll"], ["plan", "result.json"],
+        ["curve", "result.json"],
         ["confidence", "gold.jsonl", "scored.jsonl", "--resamples", "10"],
         ["apply", "scored.jsonl", "--threshold", "0.5", "-o", "kept.jsonl"],
         ["agree", "gold.conll", "pred.conll"], ["agree", "gold.conll", "pred.conll", "--json", "-"],

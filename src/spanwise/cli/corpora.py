@@ -135,14 +135,14 @@ def run_split(args: argparse.Namespace) -> int:
 
 SAMPLE_EXAMPLES = """  spanwise sample corpus.conll -n 200 -o part.conll
   spanwise sample corpus.jsonl -n 200 --strata length --seed 1 -o part.jsonl
-  spanwise sample corpus.jsonl a.jsonl b.jsonl -n 50 --by document --strata disagreement -o part.jsonl"""
+  spanwise sample all.jsonl a.jsonl b.jsonl -n 50 --strata system-disagreement -o part.jsonl"""
 
 
 def add_sample(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise sample`."""
     parser.add_argument("corpus", metavar="CORPUS", help="the data to draw from")
     parser.add_argument(
-        "systems", metavar="SYSTEM", nargs="*", help="predictions for it, for --strata disagreement"
+        "systems", metavar="SYSTEM", nargs="*", help="predictions for it, for --strata system-disagreement"
     )
     group = parser.add_argument_group("what to draw")
     group.add_argument("-n", often=True, type=int, required=True, metavar="N", help="the number of units")
@@ -152,8 +152,8 @@ def add_sample(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--strata", often=True, metavar="STRATA",
-        help="draw in proportion from groups of units: label (the rarest of a unit), length, disagreement "
-        "(of the systems named), or a field of the data",
+        help="draw in proportion from groups of units: label (the rarest of a unit), length, "
+        "system-disagreement (of the systems named), or a field of the data",
     )  # fmt: skip
     group.add_argument("--seed", often=True, type=int, default=0, help="random seed (default: 0)")
     group = parser.add_argument_group("what to write")

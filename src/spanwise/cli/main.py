@@ -42,6 +42,7 @@ GROUPS = {
         "table": ("saved", "print one table of a saved result as LaTeX, Markdown or CSV"),
         "figures": ("saved", "draw the figures of a saved result as SVG, PDF or PNG"),
         "plan": ("planning", "say how many more units a comparison needs, from a saved result"),
+        "curve": ("planning", "fit F1 against the size of the training data, from saved results"),
         "cite": ("about", "print the papers behind the numbers"),
     },
     "expert": {

@@ -30,6 +30,7 @@ KINDS = {
     "leaks": "document.leaks:Leaks",
     "split": "document.dataset:Split",
     "plan": "document.planning:PlanDocument",
+    "curve": "document.planning:LearningCurve",
 }
 SUMMARY = "document.evaluation:EvaluationSummary"
 

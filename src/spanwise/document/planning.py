@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from spanwise.document import Count, Document, Fraction, Part, Probability
+from spanwise.document import Count, Document, Fraction, Interval, Part, Probability
 
 
 class PlanSettings(Struct, frozen=True, kw_only=True):
@@ -76,3 +76,56 @@ class PlanDocument(Document, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         needed = ", ".join(f"{' and '.join(pair.systems)} {pair.needed}" for pair in self.pairs)
         return f"<spanwise.Plan {self.settings.units} {self.settings.unit}s now; needed: {needed or 'n/a'}>"
+
+
+# ---- learning curves -------------------------------------------------------------------------------
+
+
+class CurveSettings(Struct, frozen=True, kw_only=True):
+    """Where the sizes come from: a tag, a pattern of file names, or "given" with the results."""
+
+    size: str
+    confidence: float
+
+
+class TrainingSize(Struct, frozen=True, kw_only=True):
+    """A training size: the mean F1 of its results, None where there are none, and F1 by the curve."""
+
+    size: Count
+    results: Count
+    f1: Fraction
+    fitted: Fraction
+    interval: Interval
+
+
+class CurveLine(Struct, frozen=True, kw_only=True):
+    """A point of the line and its band."""
+
+    size: float
+    fitted: Fraction
+    interval: Interval
+
+
+class SystemCurve(Part, frozen=True, kw_only=True):
+    """The curve F(n) = a − b·n^(−c) of one system; `c` is None where F1 does not grow.
+
+    `points` are the sizes of results and those predicted, up to twice the `largest`; `line` is for charts.
+    """
+
+    a: float
+    b: float
+    c: float | None
+    largest: Count
+    points: tuple[TrainingSize, ...]
+    line: tuple[CurveLine, ...]
+
+
+class LearningCurve(Document, frozen=True, kw_only=True):
+    """How F1 grows with the training data, and what up to twice as much would give."""
+
+    kind: Literal["curve"] = "curve"
+    settings: CurveSettings
+    systems: Mapping[str, SystemCurve]
+
+    def __repr__(self) -> str:
+        return f"<spanwise.LearningCurve {', '.join(self.systems)}>"

@@ -89,6 +89,7 @@ class View(Struct, frozen=True, kw_only=True):
 VIEWS = {
     "confidence": "confidence:confidence_view",
     "leaks": "leaks:leaks_view",
+    "curve": "planning:curve_view",
     "plan": "planning:plan_view",
     "slices": "slices:slices_view",
     "split": "dataset:split_view",

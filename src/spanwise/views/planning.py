@@ -1,10 +1,10 @@
-"""The views of plans: how many more units an answer needs."""
+"""The views of plans and learning curves: how many more units an answer needs, what more data would give."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spanwise.document.planning import PairPlan, PlanDocument, PlanSettings
+from spanwise.document.planning import LearningCurve, PairPlan, PlanDocument, PlanSettings, SystemCurve
 from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Section, View, cells
 from spanwise.views import wording as say
 from spanwise.views.cells import Cell, Chart, Clause, Column, Grid, Paragraphs, Phrase
@@ -163,3 +163,90 @@ def _papers(document: PlanDocument) -> Iterator[Section]:
     caption = f"The width of the {100 * settings.confidence:g} % interval of F1 against the number of {unit}."
     table = cells.table(("system", unit, "width", "width with judge"), widths)
     yield Section("widths", cells.words("Widths"), (table,), caption=caption, on=PAPER)
+
+
+# ---- learning curves -------------------------------------------------------------------------------
+
+FITTED = (
+    "Curve: F1 = a − b·n^(−c), by least squares on the mean F1 per size. "
+    "Interval: the jackknife over sizes. Nothing is predicted beyond twice the largest size."
+)
+
+
+def curve_view(document: LearningCurve) -> View:
+    """What twice the training data would give, and each system's curve."""
+    told = [_twice(name, own) for name, own in document.systems.items()]
+    answer = Section("answer", cells.words("More training data?"), (Paragraphs(tuple(told)),), on=SCREEN)
+    drawn = Chart("curve", key=len(document.systems) > 1)
+    return View(
+        title="curve",
+        about=cells.words("what more training data would give"),
+        verdict=cells.joined(told),
+        sections=(
+            answer,
+            Section("curve-chart", cells.words("Learning curve"), (drawn,), "F1 by training size", on=PAGE),
+            *(_curve(document, name, at) for at, name in enumerate(document.systems)),
+            _curves_of_paper(document),
+        ),
+        inputs=document.inputs,
+        systems=tuple(document.systems),
+    )
+
+
+def _twice(name: str, own: SystemCurve) -> Clause:
+    """What twice the largest training size would give, in one sentence."""
+    twice = own.points[-1]
+    now = next(point for point in own.points if point.size == own.largest)
+    size = say.count(twice.size)
+    if own.c is None:
+        return cells.words(
+            f"F1 of {{}} does not grow with the training data, up to {say.count(own.largest)}.", name
+        )
+    if now.fitted is None or twice.fitted is None:
+        return cells.words("")
+    reach = f"{say.points(twice.fitted)} F1 [{say.interval(twice.interval)}]"
+    more = f"{say.points(twice.fitted - now.fitted)} more than with {say.count(own.largest)}"
+    return cells.words(f"Twice the training data ({size}) would give {{}} {reach}, {more}.", name)
+
+
+def _curve(document: LearningCurve, name: str, at: int) -> Section:
+    own = document.systems[name]
+    rows: list[list[Cell]] = [
+        [
+            cells.count(point.size),
+            cells.count(point.results) if point.results else Phrase("predicted", "faint"),
+            cells.points(point.f1) if point.results else Phrase(""),
+            cells.points(point.fitted, "strong"),
+            cells.interval(point.interval),
+        ]
+        for point in own.points
+    ]
+    columns = [
+        Column("training size", right=True), Column("results", right=True), Column("F1", right=True),
+        Column("curve", right=True), Column("interval", right=True),
+    ]  # fmt: skip
+    note = f"a = {own.a:.3f}" if own.c is None else f"a = {own.a:.3f}, b = {own.b:.3g}, c = {own.c:.2f}"
+    return Section(
+        f"curve-{at}",
+        cells.words("{}", name),
+        (Grid(columns, rows), cells.note(FITTED, "faint")),
+        note,
+        on=SHOWN,
+    )
+
+
+def _curves_of_paper(document: LearningCurve) -> Section:
+    """One table over all systems."""
+    rows: list[tuple[Cell, ...]] = [
+        (
+            name, cells.count(point.size), cells.count(point.results), cells.points(point.f1),
+            cells.points(point.fitted), cells.interval(point.interval),
+        )
+        for name, own in document.systems.items()
+        for point in own.points
+    ]  # fmt: skip
+    titles = ("system", "training size", "results", "F1", "curve", "interval")
+    caption = f"F1 against the size of the training data. {FITTED}"
+    return Section(
+        "curve", cells.words("Learning curve"), (cells.table(titles, rows),), caption=caption, on=PAPER
+    )

@@ -1,4 +1,4 @@
-"""The charts of plans: intervals and power against the number of units."""
+"""The charts of plans and learning curves: intervals, power and F1 against a number of units."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import altair as alt
 
-from spanwise.document.planning import PlanDocument
-from spanwise.reports._charts import Style, marks
+from spanwise.document.planning import LearningCurve, PlanDocument
+from spanwise.reports._charts import Style, axis_range, marks
 from spanwise.reports._charts.marks import Drawing, Layer, Row
 from spanwise.views import wording as words
 
@@ -21,8 +21,14 @@ Points = Sequence[tuple[float, float | None]]
 class Axes:
     """A horizontal axis with a logarithmic scale, and a vertical one in points from 0."""
 
-    def __init__(self, across: str, up: str, sizes: Sequence[float], low: float, high: float) -> None:
-        ticks = [size for size in sizes if size / sizes[0] in (1, 2, 4, 8)]
+    def __init__(
+        self, across: str, up: str, sizes: Sequence[float], low: float, high: float, steps: float = 1.9
+    ) -> None:
+        """Ticks are at the first size, at others `steps` times apart, and at the last."""
+        ticks = [sizes[0]]
+        for size in sizes[1:-1]:
+            if size >= steps * ticks[-1] and sizes[-1] >= steps * size:
+                ticks.append(size)
         self.x = alt.X(
             "x:Q",
             scale=alt.Scale(
@@ -74,6 +80,19 @@ class Axes:
         chart = alt.Chart(alt.InlineData(values=tuple(rows)))
         drawn: Layer = chart.mark_point(color=colour, filled=True, opacity=1, size=45).encode(
             x=self.x, y=self.y, description=alt.Description("d:N")
+        )
+        return drawn
+
+    def area(self, points: Sequence[tuple[float, float | None, float | None]], colour: str) -> Layer:
+        """A band between two lines."""
+        rows: list[Row] = [
+            {"x": size, "y": 100 * low, "y2": 100 * high}
+            for size, low, high in points
+            if low is not None and high is not None
+        ]
+        chart = alt.Chart(alt.InlineData(values=tuple(rows)))
+        drawn: Layer = chart.mark_area(color=colour, opacity=0.15, aria=False).encode(
+            x=self.x, y=self.y, y2=alt.Y2("y2:Q")
         )
         return drawn
 
@@ -130,3 +149,30 @@ def _widths(document: PlanDocument, style: Style) -> list[Drawing]:
         if any(value is not None for _, value in judged):
             layers.append(axes.line(judged, colour, strokeWidth=2, strokeDash=JUDGED))
     return [axes.drawing("widths", "Width of the intervals of F1", *layers)]
+
+
+def curve_drawings(document: LearningCurve, style: Style) -> list[Drawing]:
+    """Each system's curve with its band: solid where there are results, dashed where it is predicted."""
+    systems = list(document.systems.items())[: style.most]
+    ends = [end for _, own in systems for row in own.line for end in row.interval]
+    dots = [point.f1 for _, own in systems for point in own.points]
+    reached = [value for value in (*ends, *dots) if value is not None]
+    sizes = sorted({float(point.size) for _, own in systems for point in own.points})
+    low, high = axis_range([100 * value for value in reached])
+    axes = Axes("training size", "F1", sizes, max(low, 0), min(high, 100))
+    layers: list[Layer] = [
+        axes.area([(row.size, *row.interval) for row in own.line], style.palette.series(at))
+        for at, (_, own) in enumerate(systems)
+    ]
+    for at, (name, own) in enumerate(systems):
+        colour = style.palette.series(at)
+        known: Points = [(row.size, row.fitted) for row in own.line if row.size <= own.largest]
+        ahead: Points = [*known[-1:], *((row.size, row.fitted) for row in own.line if row.size > own.largest)]
+        layers += [
+            axes.line(known, colour, strokeWidth=2),
+            axes.line(ahead, colour, strokeWidth=2, strokeDash=JUDGED),
+            axes.dots(
+                [(point.size, point.f1) for point in own.points], colour, f"F1 of {words.visible(name)}"
+            ),
+        ]
+    return [axes.drawing("curve", "F1 by training size", *layers)]

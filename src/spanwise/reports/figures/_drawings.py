@@ -13,7 +13,7 @@ from spanwise.document.agreement import Agreement
 from spanwise.document.confidence import Confidence
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.leaks import Leaks
-from spanwise.document.planning import PlanDocument
+from spanwise.document.planning import LearningCurve, PlanDocument
 from spanwise.document.scores import (
     AttributeScores,
     BucketLead,
@@ -92,6 +92,8 @@ def drawings(document: Document) -> list[Drawing]:
             return analyses.confidence_drawings(document, STYLE)
         case PlanDocument():
             return planning.plan_drawings(document, STYLE)
+        case LearningCurve():
+            return planning.curve_drawings(document, STYLE)
     return []
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from spanwise.document import Document
 from spanwise.document.confidence import Confidence
 from spanwise.document.leaks import Leaks
-from spanwise.document.planning import PlanDocument
+from spanwise.document.planning import LearningCurve, PlanDocument
 from spanwise.reports._charts import PAGE, SERIES, Style
 from spanwise.reports._charts.marks import Drawing
 from spanwise.views import Section, view
@@ -229,8 +229,16 @@ def _plan(document: Document) -> list[Drawing]:
     return planning.plan_drawings(document, Style(PAGE))
 
 
+def _curve(document: Document) -> list[Drawing]:
+    from spanwise.reports._charts import planning
+
+    assert isinstance(document, LearningCurve)
+    return planning.curve_drawings(document, Style(PAGE))
+
+
 CHARTS: dict[str, Callable[[Document], list[Drawing]]] = {
     "confidence": _confidence,
+    "curve": _curve,
     "leaks": _leaks,
     "plan": _plan,
 }
