@@ -15,7 +15,7 @@ from spanwise.columns import Floats, floats
 from spanwise.document import gold_input
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import load_summary
-from spanwise.document.planning import CurveLine, TrainingSize, CurveSettings, LearningCurve, SystemCurve
+from spanwise.document.planning import CurveLine, CurveSettings, LearningCurve, SystemCurve, TrainingSize
 from spanwise.errors import ChoiceError, InputError, many
 from spanwise.settings import CONFIDENCE
 from spanwise.student import t_quantile
