@@ -33,9 +33,10 @@ def pair(gold: Corpus, predicted: Annotation, *, align: str, parts: bool = False
     """Bring the sentences of predictions into the order of gold, if both sides name them.
 
     Sentences are named by their ids or, if these repeat in gold, by document and id. If one side has no
-    ids, documents are paired by their names, and the sentences of a document in order. If both sides
-    number their sentences from another start, the order decides. Otherwise a name that has no partner,
-    or that occurs twice, is refused.
+    ids, documents are paired by their names, and the sentences of a document in order. If both sides only
+    count their sentences, one from 0 and the other from 1, the order decides; so it does for counts from
+    any other start if texts show that the sentences belong together. Otherwise a name that has no
+    partner, or that occurs twice, is refused.
 
     Args:
         align: how the texts are aligned afterwards: "characters" and "diff" find their own pairs.
@@ -50,7 +51,7 @@ def pair(gold: Corpus, predicted: Annotation, *, align: str, parts: bool = False
         return Paired(predicted, "in order", unlike)
     if names.gold == names.predicted:
         return Paired(predicted, names.how)
-    if names.running and not parts:
+    if names.running and not parts and (texts or names.near):
         return Paired(predicted, "in order")
     by_text = align in ("characters", "diff")
     if len(gold) != len(predicted.corpus):
@@ -97,6 +98,11 @@ class _Names(Struct, frozen=True, eq=False):
     predicted: Sequence[Hashable]
     how: PairedBy
     running: bool  # whether both sides only count their sentences
+
+    @property
+    def near(self) -> bool:
+        """Whether the first sentences of both sides have the same number, or neighbouring ones."""
+        return abs(int(str(self.gold[0])) - int(str(self.predicted[0]))) <= 1
 
     def numbered(self) -> _Names:
         """The same with the number of each sentence in its document."""

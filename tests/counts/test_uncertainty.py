@@ -81,6 +81,19 @@ def test_equal_systems_have_p_one_and_undefined_ones_none() -> None:
     assert test.p[0] == 1.0 and np.isnan(test.p[1]) and 0 < test.p[2] < 1
 
 
+@pytest.mark.parametrize("drawn", [False, True], ids=["all swaps", "shuffles"])
+def test_a_swap_without_a_score_counts_as_at_least_as_large(
+    drawn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each system predicts in one of two units: if one of them is swapped, a system predicts nothing.
+    if drawn:
+        monkeypatch.setattr(swaps, "EXACT_UNITS", 0)
+    first, second = table([[1, 1, 1], [1, 0, 0]]), table([[1, 0, 0], [1, 1, 0]])
+    with np.errstate(invalid="ignore"):
+        test = randomised([first, second], PAIR, lambda t: t[..., 2] / t[..., 1], Resampling(2, 100))
+    assert test.p[0] == 1.0
+
+
 def test_shuffles_double_only_while_a_p_value_is_undecided() -> None:
     clear = random_tables(200, 2, 4)
     worse = table(clear[0].matrix() * np.array([1, 1, 0]))

@@ -26,6 +26,7 @@ from spanwise.reports.html import render as html
 from spanwise.reports.outlets import step_summary
 from spanwise.reports.tables import table
 from spanwise.reports.terminal import render
+from spanwise.views.wording import path_title
 
 RATES = {"large": 0.1, "twin": 0.12, "small": 0.3, "rules": 0.5}
 ASKED = [("large", "rules"), ("large", "twin"), ("small", "rules")]
@@ -446,6 +447,24 @@ def test_a_pair_that_is_not_in_the_family_is_said_to_be_untested(study: Any) -> 
     assert statements(study)[-2].startswith("Not tested: large and small, rules and twin, small and twin.")
     rows = tree_of(study)["analyses"]["family"]["untested"]
     assert rows == [["large", "small"], ["rules", "twin"], ["small", "twin"]]
+
+
+def test_less_is_better_of_what_errors_cost_and_more_of_every_other_score(study: Any, evaluation: Any) -> None:
+    said: list[str] = []
+    for document in (study, evaluation):
+        rows = [row for part in getattr(document, "datasets", {}).values() for row in part.comparisons]
+        for comparison in document.comparisons if document is evaluation else rows:
+            first, second = comparison.systems
+            for test in comparison.scores:
+                if test.role != "primary" and test.significant:
+                    ahead = (test.difference > 0) != (test.path[0] == "gains")
+                    better, worse = (first, second) if ahead else (second, first)
+                    by = f"{100 * abs(test.difference):.1f} points ({path_title(test.path)})"
+                    said.append(f"{better} is better than {worse} by {by}")
+    shown = [text for document in (study, evaluation) for text in statements(document, every=True)]
+    assert any("F1 lost to" in text for text in said) and any("precision" in text for text in said)
+    assert not [text for text in said if not any(text in whole for whole in shown)]
+    assert not [text for text in shown if " points (" in text and "shuffles" in text]
 
 
 def test_captions_name_the_family(study: Any) -> None:

@@ -32,4 +32,5 @@ def test_the_list_of_formats_says_which_are_written_and_what_they_hold(
         assert set(rows[form.name].get("holds", ())) == set(form.holds or ())
     assert main(["list", "formats"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "read and written with scores; holds words, tokens, sentences, documents" in shown
+    assert "read and written, with --scores also scores; holds words, tokens, sentences, documents" in shown
+    assert "without scores" not in shown

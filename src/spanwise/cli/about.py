@@ -194,8 +194,8 @@ def _text(rows: Iterable[dict[str, Any]]) -> str:
         about += [f"buckets: {row['buckets']}"] if "buckets" in row else []
         about += [f"source: {row['source']}"] if "source" in row else []
         if "writes" in row:
-            written = "written with scores" if row["writes_scores"] else "written without scores"
-            about.append(f"read and {written}" if row["writes"] else "read only")
+            also = ", with --scores also scores" if row["writes_scores"] else ""
+            about.append(f"read and written{also}" if row["writes"] else "read only")
         about += [f"holds {', '.join(row['holds'])}"] if "holds" in row else []
         if about:
             lines += textwrap.wrap("; ".join(about), 76, initial_indent="    ", subsequent_indent="    ")

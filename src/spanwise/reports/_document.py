@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from spanwise.document import Document, Settings, given, usual_settings
@@ -355,19 +356,21 @@ def _all_systems(analyses: Analyses) -> str:
 
 def _others(comparison: Comparison, settings: Settings | StudySettings) -> list[str]:
     """The non-primary scores of one pair that differ significantly, in words."""
-    corrected = "Holm" if (comparison.test or "").startswith("t-test") else "Westfall-Young"
+    over_runs = (comparison.test or "").startswith("t-test")
+    corrected = "Holm" if over_runs else "Westfall-Young"
     if (comparison.correction or settings.correction) == "bh":
         corrected = "Benjamini-Hochberg"
+    # These scores are never tested by all swaps, and how many shuffles they share is not recorded.
+    shared = comparison if over_runs else replace(comparison, test=UNSET, shuffles=UNSET)
     result = []
     for test in comparison.scores:
         if test.role == "primary" or not test.significant or test.difference is None:
             continue
         if test.path[:2] == ("attributes", "label"):  # repeats the scores of the labels
             continue
-        score = f"points ({say.path_title(test.path)})"
         parts = [
-            sentences.better_by(comparison.systems, test.difference, test.interval, score, significant=True),
-            sentences.worded_test(replace(comparison, shuffles=settings.resamples), test, settings),
+            sentences.better_in(comparison.systems, test, say.path_title(test.path)),
+            sentences.worded_test(shared, test, settings),
             f"{corrected} over {say.count(comparison.tests or 1)} scores",
             f"p {sentences.sentence_p(test.p_corrected)}",
         ]

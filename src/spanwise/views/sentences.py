@@ -75,6 +75,23 @@ def better_by(
     return f"{first} and {second} {NOT_APART}: {ahead} {score}{within}"
 
 
+def better_in(systems: Sequence[str], test: ScoreTest, score: str) -> str:
+    """Which system is better in a score that differs significantly; of what errors cost, less is better.
+
+    Examples:
+        >>> test = ScoreTest(path=("gains", "FN", "gain"), difference=0.088, interval=(0.063, 0.113), p=0.001,
+        ...     p_corrected=0.001, significant=True, units=786)
+        >>> better_in(("a", "b"), test, "F1 lost to missed")
+        'b is better than a by 8.8 points (F1 lost to missed) [6.3, 11.3]'
+    """
+    first, second = systems
+    if test.path[0] == "gains":
+        first, second = second, first
+    return better_by(
+        (first, second), test.difference or 0.0, test.interval, f"points ({score})", significant=True
+    )
+
+
 def how_tested(comparison: Comparison, settings: Settings | StudySettings, family: str = "") -> str:
     """The test of the primary score, its correction and its p-value, and what keeps it from deciding."""
     test = comparison.primary
