@@ -54,7 +54,7 @@ class Criterion(Struct, frozen=True, order=True):
     values: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.attribute}{self.operator}{','.join(map(_quoted, self.values))}"
+        return f"{_quoted(self.attribute)}{self.operator}{','.join(map(_quoted, self.values))}"
 
     def opposite(self) -> Criterion:
         """The comparison that holds exactly when this one does not."""
@@ -154,9 +154,10 @@ def _clause(plain: str, quoted: Sequence[str], text: str) -> list[Criterion]:
             continue
         attribute = part[: operator.start()].strip()
         negated = attribute.startswith("!")
-        name = _restored(attribute.removeprefix("!").strip(), quoted)
+        bare = attribute.removeprefix("!").strip()
+        name = _restored(bare, quoted)
         value = _value(part[operator.end() :], quoted, text)
-        if not name:
+        if not name or "!" in bare:
             raise ChoiceError(f"{text!r} is not a condition.\n{_EXAMPLE}")
         criterion = Criterion(_long_name(name), _operator(operator[0]), (value,))
         criteria.append(criterion.opposite() if negated else criterion)

@@ -78,7 +78,7 @@ def test_the_screen_says_what_few_documents_cannot_show_and_that_intervals_are_n
     result = two_systems(tmp_path, [0, 0, 1, 0], [2, 2, 3, 2])
     shown = " ".join(render(result, width=100).split())
     assert "a − b: only 4 documents differ: the test cannot reach .05 on these data." in shown
-    assert "Intervals are not corrected for the number of pairs; p is." in shown
+    assert "Intervals are not corrected for several tests; p is." in shown
 
 
 def test_six_differing_units_suffice_for_one_pair_but_not_for_two() -> None:

@@ -82,7 +82,7 @@ def test_charts_of_one_run_name_it_in_their_titles(one_dataset: Study) -> None:
     assert named and set(named) <= {"1", "2", "3"}
     for title in ("F1 gained if all errors of a kind were fixed", "Share of each kind of error, in percent"):
         assert re.search(rf"{title}, run \d, the median of 3 by F1", page)
-    for title in ("What fixing each kind of error would add", "Weakest slices", "Confusions"):
+    for title in ("What fixing each kind of error would add", "Costliest slices", "Confusions"):
         assert re.search(rf">{title}<small data-view=\"0\"> run \d</small>", page)
 
 
@@ -198,7 +198,7 @@ def test_labels_missing_from_a_run_count_as_zero(one_dataset: Study) -> None:
 
 def test_the_screen_of_runs_has_the_parts_of_an_evaluation(one_dataset: Study) -> None:
     screen = one_dataset.to_text(width=100)
-    for title in ("Systems", "Differences", "Errors", "By label", "Tough mentions", "Weakest slices"):
+    for title in ("Systems", "Differences", "Errors", "By label", "Tough mentions", "Costliest slices"):
         assert f"\n {title} " in screen, title
     result = one_dataset.analyses.scores["large"]["north"]
     row = next(line for line in screen.splitlines() if line.startswith("  a  large"))
@@ -221,7 +221,7 @@ def test_the_screen_of_one_system_with_runs_has_its_spread(folder: Path) -> None
     result = document.analyses.holistic["rules"]["north"]
     screen = document.to_text(width=100)
     assert f"F1 {words.spread(result.mean, result.std)}" in screen
-    assert "\n Errors" in screen and "\n Weakest slices" in screen
+    assert "\n Errors" in screen and "\n Costliest slices" in screen
     first = next(row for row in document.datasets["north"].findings if row.runs)
     assert first.runs == (3, 3)
     note = f"(in 3 of 3 runs; these are the numbers of run {first.run})"

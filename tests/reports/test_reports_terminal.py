@@ -541,7 +541,7 @@ def test_findings_become_sentences() -> None:
         loses=("tough", "SEEN", "overall", "recall"),
     )  # fmt: skip
     assert say.finding(lead) == (
-        "bert is better than crf: 4.1 F1, p < 0.001; most of it on label DATE, +16.5 F1; "
+        "bert is better than crf: 4.1 F1, p < 0.001; significantly so on label DATE, +16.5 F1; "
         "crf is better on mentions seen in training."
     )
     chance = replace(lead, significant=False, p=0.28)

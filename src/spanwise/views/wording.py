@@ -474,15 +474,31 @@ def finding_parts(finding: Finding) -> tuple[str, str]:
                 finding, "on seen ones"
             )
         case "slice":
-            among = given(finding.among)
-            worst = "" if among is None else f"; the costliest of {plural(among, 'slice')} tested"
-            return f"{system} is weak where {_weak_part(finding)}", _against(finding, "overall") + worst
+            return f"{system} is weak where {_weak_part(finding)}", _against(finding, "overall") + tested(finding)
         case "lead":
             return _lead(finding)
         case "data":
             return "check the data", _odd(finding)
         case "alias":
             return alias_parts(finding)
+
+
+def tested(finding: Finding) -> str:
+    """The corrected p-value of a weak slice, and over how many slices it is corrected; empty without a test.
+
+    Examples:
+        >>> tested(Finding(kind="slice", system="a", score="f1", value=0.1, count=9, path=(), filter={}, p=0.004,
+        ...     among=18))
+        '; p = 0.004, corrected over 18 slices'
+    """
+    p, among = given(finding.p), given(finding.among)
+    return "" if p is None or among is None else f"; {_chance(p)}, corrected over {plural(among, 'slice')}"
+
+
+def _chance(p: float | None) -> str:
+    """A p-value with its sign, as in `p = 0.012`."""
+    text = p_value(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def alias_parts(finding: Finding) -> tuple[str, str]:
@@ -542,8 +558,7 @@ def _against(finding: Finding, what: str) -> str:
 def _lead(finding: Finding) -> tuple[str, str]:
     leader, other = visible(finding.system), visible(finding.other or "the next")
     overall, score = given(finding.overall), SCORED[finding.primary or "f1"]
-    margin, p = points(finding.value if overall is None else overall), p_value(given(finding.p))
-    chance = f"p {p}" if p.startswith("<") else f"p = {p}"
+    margin, chance = points(finding.value if overall is None else overall), _chance(given(finding.p))
     if not finding.significant:
         return (
             f"{leader} and {other} cannot be told apart",
@@ -556,9 +571,8 @@ def _lead(finding: Finding) -> tuple[str, str]:
         loss = f"{signed(given(finding.loss))} {SCORES.get(finding.loses[-1], finding.loses[-1])}"
         return parts_differ(finding), f"{leader} has {gain}, {loss} on {_mentions(finding.loses)}"
     if path and path not in PRIMARY.values():
-        words += (
-            f"; most of it on {_mentions(path)}, {signed(finding.value)} {SCORES.get(path[-1], path[-1])}"
-        )
+        gain = f"{signed(finding.value)} {SCORES.get(path[-1], path[-1])}"
+        words += f"; significantly so on {_mentions(path)}, {gain}"
     if finding.loses:
         words += f"; {other} is better on {_mentions(finding.loses)}"
     return f"{leader} is better than {other}", words

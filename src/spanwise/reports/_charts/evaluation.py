@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias, cast
 
 from spanwise.diagnosis import distinct
+from spanwise.document import Interval
 from spanwise.document.analyses import PlacementDocument
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import (
@@ -51,9 +52,15 @@ def score_of(cell: ScoredCell | None, score: ChartScore) -> float | None:
     return None if isinstance(cell, SubsetRecall) else cell.f1
 
 
-def says(system: str, score: ChartScore, cell: ScoredCell | None, *, wrong: int | None = None) -> str:
-    """The text alternative of a point, for screen readers and tooltips."""
-    pair = "" if cell is None else words.interval(cell.ends(score))
+def says(
+    system: str, score: ChartScore, cell: ScoredCell | None, *, wrong: int | None = None,
+    bounds: Interval | None = None,
+) -> str:  # fmt: skip
+    """The text alternative of a point, for screen readers and tooltips.
+
+    `bounds` is an interval that is shown instead of the one of the cell.
+    """
+    pair = "" if cell is None else words.interval(bounds or cell.ends(score))
     text = f"{words.visible(system)}: {words.SCORES[score]} {words.points(score_of(cell, score))}"
     text += f" ({pair})" if pair else ""
     if pair and cell is not None and cell.few_units:
@@ -243,9 +250,11 @@ def _point(
     href: str | None,
     *,
     interval: bool = True,
+    bounds: Interval | None = None,
 ) -> Dot:
-    text = says(system, score, cell, wrong=wrong)
+    text = says(system, score, cell, wrong=wrong, bounds=bounds)
     pair = ends(cell, score) if interval and cell is not None else None
+    pair = points_pair(bounds) or pair
     return Dot(share(score_of(cell, score)), pair, text, href)
 
 
@@ -292,7 +301,7 @@ def slices(document: Evaluation, focus: str, style: Style, *, most: int = 8) -> 
         reference_says=f"F1 {overall:.1f}" if overall is not None else "", series=places(document, names),
         intervals=len(names) <= 2,
     )  # fmt: skip
-    return draw("slices", "Weakest slices", lines, layout, style)
+    return draw("slices", "Costliest slices", lines, layout, style)
 
 
 def _slice_line(
@@ -307,7 +316,9 @@ def _slice_line(
     for name in names:
         cell, unit, wrong = _slice_cell(document.systems[name], row)
         href = style.link(wrong, unit="gold", system=name, outcome="wrong", **_chosen(row)) if wrong else None
-        points.append(_point(name, row.score, cell, wrong, href, interval=name == names[0]))
+        own = name == names[0]
+        bounds = row.interval if own else None
+        points.append(_point(name, row.score, cell, wrong, href, interval=own, bounds=bounds))
     better = None
     if len(names) > 1:
         test = compared(document, names[0], names[1], _path(row))

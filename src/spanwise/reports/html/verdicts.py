@@ -71,7 +71,7 @@ def verdict(document: Evaluation) -> list[tuple[str, str]]:
         return [*pieces, (", ", ""), (words.visible(second), second), (f" {score}.", "")]
     rank = "" if len(order) == 2 else f", the next of {len(order)} systems"
     lead = words.signed(test.difference).lstrip("+")
-    if lead == "0.0":
+    if not test.difference:
         return [*pieces, (", the same as ", ""), (words.visible(second), second), (".", "")]
     end = f"{rank}{_settled(comparison, document.settings)}."
     return [*pieces, (f", {lead} above ", ""), (words.visible(second), second), (end, "")]
@@ -142,7 +142,8 @@ def _weak(document: Evaluation, finding: Finding) -> VerdictItem:
         title = words.slice_title(_kind(finding), finding.path[-2], finding.title or None)
         strong = f"{name} is weak where {title}:" if name else f"Weak where {title}:"
         rest = f"{score} {words.points(finding.value)}"
-        rest += f", against {words.points(against)} overall." if words.defined(against) else "."
+        rest += f", against {words.points(against)} overall" if words.defined(against) else ""
+        rest += f"{words.tested(finding)}."
     return VerdictItem("−", strong, rest, *_mentions(document, finding))
 
 
@@ -164,7 +165,7 @@ def _lead_item(document: Evaluation, finding: Finding) -> VerdictItem:
     else:
         part = words.path_title(finding.path).rsplit(", ", 1)[0]
         score = words.SCORES.get(finding.score or "", finding.score)
-        strong = f"The lead over {other} comes mostly from {part}:"
+        strong = f"Significantly ahead of {other} on {part}:"
         rest = f"{words.signed(finding.value)} {score} there."
     if finding.loses:
         part = words.path_title(finding.loses).rsplit(", ", 1)[0]

@@ -354,7 +354,7 @@ def slices(document: Evaluation) -> Table | None:
     header = ("system", "slice", "gold", "score", "value", "interval", "cost")
     caption = (
         "Slices by cost: share of gold units times how far the score lies below the overall one;"
-        " slices under 50 gold units are left out."
+        " slices under 50 gold units are left out. Intervals hold for all slices at once."
     )
     return Table("slices", caption, header, tuple(rows))
 

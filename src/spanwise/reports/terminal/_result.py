@@ -448,10 +448,10 @@ def slices(
     ]
     if len(systems) == 1:
         columns, rows = columns[1:], [row[1:] for row in rows]
-    note = "ranked by score lost overall · under 50 mentions hidden"
+    note = "by score lost · intervals for all at once · ≥ 50 mentions"
     head, *table = grid(columns, rows, width)
     listed = [line for first, others in zip(table, same, strict=True) for line in (first, *others)]
-    return [*heading("Weakest slices", note, width), head, *listed]
+    return [*heading("Costliest slices", note, width), head, *listed]
 
 
 def _also(others: Sequence[WeakSlice], width: int) -> list[ScreenLine]:

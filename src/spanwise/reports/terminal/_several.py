@@ -223,7 +223,7 @@ def _pairs(document: Evaluation, width: int) -> list[ScreenLine]:
 def _pair_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
     """What the table of pairs does not say by itself."""
     if any(test is not None and test.interval for test in (row.primary for row in comparisons)):
-        yield "Intervals are not corrected for the number of pairs; p is."
+        yield "Intervals are not corrected for several tests; p is."
     for comparison in comparisons:
         if comparison.unreachable:
             yield f"{' − '.join(comparison.systems)}: {comparison.unreachable}."
