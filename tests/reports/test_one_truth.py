@@ -26,7 +26,7 @@ from spanwise.reports.html import render as html
 from spanwise.reports.outlets import step_summary
 from spanwise.reports.tables import table
 from spanwise.reports.terminal import render
-from spanwise.views.wording import path_title
+from spanwise.views.wording import interval, path_title
 
 RATES = {"large": 0.1, "twin": 0.12, "small": 0.3, "rules": 0.5}
 ASKED = [("large", "rules"), ("large", "twin"), ("small", "rules")]
@@ -449,7 +449,9 @@ def test_a_pair_that_is_not_in_the_family_is_said_to_be_untested(study: Any) -> 
     assert rows == [["large", "small"], ["rules", "twin"], ["small", "twin"]]
 
 
-def test_less_is_better_of_what_errors_cost_and_more_of_every_other_score(study: Any, evaluation: Any) -> None:
+def test_less_is_better_of_what_errors_cost_and_more_of_every_other_score(
+    study: Any, evaluation: Any
+) -> None:
     said: list[str] = []
     for document in (study, evaluation):
         rows = [row for part in getattr(document, "datasets", {}).values() for row in part.comparisons]
@@ -465,6 +467,25 @@ def test_less_is_better_of_what_errors_cost_and_more_of_every_other_score(study:
     assert any("F1 lost to" in text for text in said) and any("precision" in text for text in said)
     assert not [text for text in said if not any(text in whole for whole in shown)]
     assert not [text for text in shown if " points (" in text and "shuffles" in text]
+
+
+def test_a_slice_has_the_same_interval_on_the_screen_on_the_page_and_in_tables(tmp_path: Path) -> None:
+    gold = sentences(300, 0)
+    write(tmp_path / "gold.txt", gold)
+    for system, rate in {"large": 0.1, "rules": 0.3}.items():
+        write(tmp_path / f"{system}.txt", predicted(gold, rate, hash_of(system)))
+    systems = {name: tmp_path / f"{name}.txt" for name in ("large", "rules")}
+    evaluation: Any = spanwise.compare(tmp_path / "gold.txt", systems, attributes="none", resamples=200)
+    leader = max(evaluation.systems, key=lambda name: evaluation[name].exact.overall.f1)
+    row = evaluation[leader].slices[0]
+    ends, usual = row.interval, evaluation[leader].exact.labels[row.name].interval["f1"]
+    assert row.kind == "label" and row.cost > 0 and ends[0] < usual[0] and ends[1] > usual[1]
+    slices_of_page = html(evaluation).partition('id="slices"')[2].partition("</section>")[0]
+    screened = screen(evaluation).partition("Costliest slices")[2]
+    for shown in (slices_of_page, screened, table(evaluation, "slices").to_markdown()):
+        assert interval(ends) in shown and interval(usual) not in shown
+    for text in (slices_of_page, screened):
+        assert "all slices at once" in text or "for all at once" in text
 
 
 def test_captions_name_the_family(study: Any) -> None:

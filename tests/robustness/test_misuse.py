@@ -88,6 +88,7 @@ class Misuse:
 
 
 GOLD = _conll(SENTENCES)
+ACCENTS = [([f"Zo\u00eb{number}", *words[1:]], marks) for number, (words, marks) in enumerate(SENTENCES)]
 OTHER = [_sentence(number + 500) for number in range(30)]
 TURNED = {"PER": "LOC", "LOC": "ORG", "ORG": "PER"}
 ACCENTED = _relabeled(SENTENCES, lambda label: label + "\u00c9")
@@ -119,6 +120,12 @@ WARNED = {
         _texts(SENTENCES),
         [{**row, "entities": [[a + 2, b - 1, c] for a, b, c in row["entities"]]}
          for row in _texts(SENTENCES)],
+        "begin or end inside a word",
+    ),
+    "positions count bytes": Misuse(
+        _texts(SENTENCES[:15] + ACCENTS[15:]),
+        [{**row, "entities": [[len(str(row["text"])[:at].encode()) for at in mark[:2]] + mark[2:]
+                              for mark in row["entities"]]} for row in _texts(SENTENCES[:15] + ACCENTS[15:])],
         "begin or end inside a word",
     ),
     "predictions belong to the sentence before": Misuse(
@@ -225,6 +232,47 @@ def test_a_perfect_prediction_in_another_order_is_paired_rightly(tmp_path: Path)
     rows = _tokens(SENTENCES, text=False, ids=True)
     misuse = Misuse(_tokens(SENTENCES, ids=True), rows[::-1], "")
     assert _evaluated(misuse, tmp_path, {})["a"].exact.overall.f1 == 1
+
+
+@pytest.mark.parametrize("options", PARTS[:1], ids=["whole"])
+def test_documents_in_another_order_are_paired_by_their_names(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    documents = [{**row, "document": f"d{at}"} for at, row in enumerate(_tokens(SENTENCES, text=False))]
+    gold = [{**row, "document": f"d{at}"} for at, row in enumerate(_tokens(SENTENCES))]
+    assert _evaluated(Misuse(gold, documents[::-1], ""), tmp_path, options)["a"].exact.overall.f1 == 1
+    twice = [*documents[:-1], documents[0]]
+    with pytest.raises(InputError, match="the document 'd0' occurs twice"):
+        _evaluated(Misuse(gold, twice, ""), tmp_path, options)
+
+
+@pytest.mark.parametrize("options", PARTS, ids=["whole", "parts"])
+def test_columns_may_be_separated_by_tabs_in_one_file_and_by_blanks_in_the_other(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    predicted = GOLD.replace("B-PER", "B-ORG").replace("I-PER", "I-ORG")
+    scores = [
+        _evaluated(Misuse(GOLD, text, ""), tmp_path, options)["a"].exact.overall.f1
+        for text in (predicted, predicted.replace(" ", "\t"))
+    ]
+    assert scores[0] == scores[1] == pytest.approx(2 / 3)
+
+
+def test_answers_that_cannot_be_read_are_counted_under_the_score(tmp_path: Path) -> None:
+    answers = [{"id": f"s{at}", "response": "I cannot help with that"} for at in range(len(SENTENCES))]
+    misuse = Misuse(_tokens(SENTENCES, ids=True), answers, "", answers="ordered")
+    result = _evaluated(misuse, tmp_path, {})
+    hint = next(text for text in result.hints or () if "could not be read" in text)
+    assert hint.startswith("Of 30 responses, 30 could not be read")
+    shown = " ".join(render(result, width=100).split())
+    assert shown.index("precision") < shown.index(hint[:40]) < shown.index("Errors what fixing")
+
+
+def test_the_file_of_one_system_under_two_names_is_called_the_same(tmp_path: Path) -> None:
+    gold, predicted = Misuse(GOLD, GOLD.replace("B-PER", "B-ORG"), "").files(tmp_path)
+    result = spanwise.compare(gold, {"a": predicted, "b": predicted}, resamples=50)
+    assert result.comparisons[0].identical
+    assert "give the same predictions" in str(result.table("statements"))
 
 
 def test_an_ordinary_system_gets_no_hint(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from spanwise.conditions import (
     bucket_meets,
     parse,
 )
+from spanwise.errors import ChoiceError
 from spanwise.evaluation import read_inputs
 
 VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=6)
@@ -233,3 +234,14 @@ def test_errors_where_lists_the_mentions_that_the_slice_counts(
     assert row["gold"]["text"] == "Rome"
     assert main([*call, "entity_length>=5"]) == 2
     assert "cannot be decided by the bucket" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ['"a!b"=x', '!"a & b"=x', 'label="!x"', '!"!a">=2'])
+def test_names_with_signs_of_conditions_are_quoted_and_read_back(text: str) -> None:
+    condition = parse(text)
+    assert parse(str(condition)) == condition
+
+
+def test_a_name_that_begins_with_a_second_exclamation_mark_is_refused() -> None:
+    with pytest.raises(ChoiceError, match="is not a condition"):
+        parse("!!label=PER")

@@ -27,8 +27,8 @@ MOVES: Mapping[tuple[int, int], str] = {
 WORDS = "their positions numbered tokens: the gold file counts characters"
 LATER = "each were given for the sentence before its own"
 EARLIER = "each were given for the sentence after its own"
-INSIDE = "inside a word"
 MOST, FEW = 0.8, 0.2  # shares of mentions: nearly all, hardly any
+SOME, SEVERAL = 0.05, 5  # the share and the number of mentions inside words from which on they are reported
 COPIED = 20  # gold mentions from which on a perfect score is worth a question
 
 
@@ -42,14 +42,19 @@ class Signs(Struct, frozen=True, eq=False):
     same: int  # that have the span of a gold mention
     labeled: int  # that have its label too
     ways: Mapping[str, int]
+    inside: int = 0  # that begin or end inside a word, less those of gold that do
 
     @classmethod
     def of(cls, corpus: Corpus, gold: Mentions, predicted: Mentions, same: int, labeled: int) -> Signs:
         """Count the mentions of one block."""
         ways: dict[str, int] = {}
-        if len(gold) and len(predicted) and 2 * same < len(predicted):
-            ways = _ways(corpus, gold, predicted)
-        return cls(len(predicted), same, labeled, ways)
+        inside = 0
+        if len(gold) and same < len(predicted):
+            if 2 * same < len(predicted):
+                ways = _ways(corpus, gold, predicted)
+            if corpus.unit == "character" and corpus.token_start is not None:
+                inside = max(_inside(corpus, predicted) - _inside(corpus, gold), 0)
+        return cls(len(predicted), same, labeled, ways, inside)
 
     def __add__(self, other: Signs) -> Signs:
         names = {**self.ways, **other.ways}
@@ -58,6 +63,7 @@ class Signs(Struct, frozen=True, eq=False):
             self.same + other.same,
             self.labeled + other.labeled,
             {name: self.ways.get(name, 0) + other.ways.get(name, 0) for name in names},
+            self.inside + other.inside,
         )
 
     @property
@@ -91,7 +97,6 @@ def _ways(corpus: Corpus, gold: Mentions, predicted: Mentions) -> dict[str, int]
         first = corpus.sentences[sentence[known]]
         begins, stops = corpus.token_start[first + start[known]], corpus.token_end[first + end[known] - 1]
         ways[WORDS] = found(sentence[known], begins, stops)
-        ways[INSIDE] = max(_inside(corpus, predicted) - _inside(corpus, gold), 0)
     return ways
 
 
@@ -135,10 +140,12 @@ def _of_system(gold: Input, entry: Input | None, system: SystemScores, signs: Si
         return found
     if signs.way is not None:
         share = f"{signs.ways[signs.way]:,} of {many(signs.predicted, 'predicted mention')}"
-        if signs.way == INSIDE:
-            found.append(f"{share} begin or end inside a word, unlike those of gold")
-        else:
-            found.append(f"hardly any span is that of gold, but {share} would fit if {signs.way}")
+        found.append(f"hardly any span is that of gold, but {share} would fit if {signs.way}")
+    elif signs.inside >= max(SEVERAL, SOME * signs.predicted):
+        found.append(
+            f"{signs.inside:,} of {many(signs.predicted, 'predicted mention')} begin or end inside a word, "
+            "unlike those of gold: positions must count characters, not bytes"
+        )
     elif not found and signs.same > MOST * signs.predicted and signs.labeled <= FEW * signs.same:
         found.append(
             f"{signs.same:,} of {many(signs.predicted, 'predicted mention')} have the span of a gold "

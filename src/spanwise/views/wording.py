@@ -474,7 +474,9 @@ def finding_parts(finding: Finding) -> tuple[str, str]:
                 finding, "on seen ones"
             )
         case "slice":
-            return f"{system} is weak where {_weak_part(finding)}", _against(finding, "overall") + tested(finding)
+            return f"{system} is weak where {_weak_part(finding)}", _against(finding, "overall") + tested(
+                finding
+            )
         case "lead":
             return _lead(finding)
         case "data":
