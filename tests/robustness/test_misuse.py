@@ -263,7 +263,7 @@ def test_answers_that_cannot_be_read_are_counted_under_the_score(tmp_path: Path)
     misuse = Misuse(_tokens(SENTENCES, ids=True), answers, "", answers="ordered")
     result = _evaluated(misuse, tmp_path, {})
     hint = next(text for text in result.hints or () if "could not be read" in text)
-    assert hint.startswith("Of 30 responses, 30 could not be read")
+    assert hint.startswith("30 of 30 responses could not be read")
     shown = " ".join(render(result, width=100).split())
     assert shown.index("precision") < shown.index(hint[:40]) < shown.index("Errors what fixing")
 

@@ -489,8 +489,8 @@ def tested(finding: Finding) -> str:
     """The corrected p-value of a weak slice, and over how many slices it is corrected; empty without a test.
 
     Examples:
-        >>> tested(Finding(kind="slice", system="a", score="f1", value=0.1, count=9, path=(), filter={}, p=0.004,
-        ...     among=18))
+        >>> tested(Finding(kind="slice", system="a", score="f1", value=0.1, count=9, path=(), filter={},
+        ...     p=0.004, among=18))
         '; p = 0.004, corrected over 18 slices'
     """
     p, among = given(finding.p), given(finding.among)
