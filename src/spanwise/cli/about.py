@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 DEMO_EXAMPLES = """examples:
   spanwise demo
   spanwise demo corpus --nested
+  spanwise demo facts --tuples
   spanwise demo large --sentences 2000000 --only-files"""
 
 
@@ -30,9 +31,14 @@ def add_demo(parser: argparse.ArgumentParser) -> None:
         "folder", metavar="DIR", nargs="?", default="spanwise-demo", help="where to put the files"
     )
     parser.add_argument(
-        "--sentences", type=int, default=1000, help="number of test sentences (default: 1000)"
+        "--sentences",
+        type=int,
+        default=1000,
+        help="number of test sentences, or of documents with --tuples (default: 1000)",
     )
-    parser.add_argument("--nested", action="store_true", help="include mentions inside mentions (as JSONL)")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--nested", action="store_true", help="include mentions inside mentions (as JSONL)")
+    kinds.add_argument("--tuples", action="store_true", help="relations between mentions, and two systems")
     parser.add_argument(
         "--seed", type=int, default=0, help="random seed of the corpus and the systems (default: 0)"
     )
@@ -47,13 +53,13 @@ def run_demo(args: argparse.Namespace) -> int:
     The corpus has a training part, documents, names that are both place and team, long and unseen mentions.
     The systems score about the same for three different reasons.
     """
+    if args.tuples:
+        return _run_demo_of_tuples(args)
     from spanwise.demo import generate, verdicts
 
     demo = generate(args.folder, sentences=args.sentences, nested=args.nested, seed=args.seed)
     if args.only_files:
-        sys.stdout.write(
-            "\n".join(str(path) for path in (demo.train, demo.gold, *demo.systems.values())) + "\n"
-        )
+        _list_files(demo)
         return 0
     from spanwise.evaluation import evaluate
 
@@ -69,6 +75,19 @@ def run_demo(args: argparse.Namespace) -> int:
         "\n".join(_verdict_lines(verdicts(result))) + f"\n\n To run this evaluation yourself:\n  {by_hand}\n"
     )
     return 0
+
+
+def _run_demo_of_tuples(args: argparse.Namespace) -> int:
+    """Make relations and two flawed systems."""
+    from spanwise.demo.tuples import generate_tuples
+
+    demo = generate_tuples(args.folder, documents=args.sentences, seed=args.seed)
+    _list_files(demo)
+    return 0
+
+
+def _list_files(demo: Demo) -> None:
+    sys.stdout.write("\n".join(str(path) for path in (demo.train, demo.gold, *demo.systems.values())) + "\n")
 
 
 def _save(demo: Demo, result: Result) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spanwise.cli.arguments import (
     Command,
@@ -24,7 +24,7 @@ from spanwise.cli.arguments import (
     write_output,
 )
 from spanwise.cli.evaluating import named_systems, read_vocabulary
-from spanwise.errors import ChoiceError, many
+from spanwise.errors import ChoiceError, InputError, many
 from spanwise.settings import in_options
 from spanwise.streams import message, put, say
 
@@ -212,6 +212,7 @@ def add_validate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="the files to check")
     parser.add_argument("--most", often=True, metavar="N", type=int, help="list at most N problems per file")
     parser.add_argument("--json", often=True, action="store_true", help="print JSON, one line per problem")
+    parser.add_argument("--tuples", action="store_true", help="check relations, events, attributes and links")
     add_reading(parser, without=("map", "predicted_map", "only", "without"))
 
 
@@ -219,6 +220,8 @@ def run_validate(args: argparse.Namespace) -> int:
     """List every malformed line and every impossible tag in files, with what to do about each."""
     from spanwise.formats import validate
 
+    if args.tuples:
+        return _validate_tuples(args)
     reading = reading_of(args)
     status = 0
     for path in args.files:
@@ -229,6 +232,26 @@ def run_validate(args: argparse.Namespace) -> int:
         elif validation.problems:
             status = max(status, 1)
     return status
+
+
+def _validate_tuples(args: argparse.Namespace) -> int:
+    """Check files of tuples, each as far as its first error."""
+    from spanwise.relations.files import check_tuples
+
+    status = 0
+    for path in args.files:
+        try:
+            _print_line(f"{path}: {check_tuples(path, **_tuple_options(args)).summary()}")
+        except InputError as error:
+            _print_line(str(error).replace("\n", " "))
+            status = 3
+    return status
+
+
+def _tuple_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of reading that formats of tuples know."""
+    names = ("format", "tag_column", "annotator")
+    return {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
 
 
 def _show(validation: Validation, *, most: int | None, as_json: bool) -> None:
@@ -303,6 +326,11 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
         help="keep the scores of mentions in a third column of a CoNLL file",
     )
     parser.add_argument(
+        "--tuples",
+        action="store_true",
+        help="convert relations, events, attributes and links as well: to a .jsonl file or a brat folder",
+    )
+    parser.add_argument(
         "--context",
         type=int,
         metavar="K",
@@ -323,6 +351,12 @@ def run_convert(args: argparse.Namespace) -> int:
 
     if "-" not in (args.target, args.source) and _same_file(args.source, args.target):
         raise ChoiceError(f"{args.target} is also the file to read.\nWrite to another file.")
+    if args.tuples:
+        from spanwise.relations.files import convert_tuples
+
+        checked = convert_tuples(args.source, args.target, to=args.to, **_tuple_options(args))
+        say(f"{args.target}: read as {checked.summary()}")
+        return 0
     annotation = read(args.source, **reading_of(args))
     if args.context is not None:
         from spanwise.taggers.windowing import joined
