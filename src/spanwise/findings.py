@@ -26,11 +26,12 @@ def findings(document: Evaluation) -> tuple[Finding, ...]:
     """The few things that a reader of a result document should know first, at most four.
 
     They are about the system with the highest primary score (F1 unless another was chosen): the kind of
-    error whose correction would gain most; mentions unseen in training, if their recall is below that of seen
-    ones; the costliest slice of other mentions; with a second system, whether the lead over the runner-up
-    is real and where it comes from (then only the costlier of the two slices is named), or, in first place,
-    that the two differ in slices though not overall; and anything unusual about the data. Before all of them,
-    and for every system, come labels that gold does not have but that seem to be other names of its labels.
+    error whose correction would gain most; a token after which recall drops; mentions unseen in training, if
+    their recall is below that of seen ones; the costliest slice of other mentions; with a second system,
+    whether the lead over the runner-up is real and where it comes from (then only the costlier of the two
+    slices is named), or, in first place, that the two differ in slices though not overall; and anything
+    unusual about the data. Before all of them, and for every system, come labels that gold does not have but
+    that seem to be other names of its labels.
 
     Each finding rests on at least 50 mentions, is worth at least one point, and was tested in the way it was
     selected: a lead after correction, a slice or subset against all slices at once. A kind of error is said
@@ -114,6 +115,8 @@ def _own_findings(name: str, system: SystemScores, lead: Finding | None) -> list
     if lead:
         weak = sorted(weak, key=lambda row: -(row.cost or 0.0))[:1]
     gain = _gain_finding(name, system)
+    cut = _truncation_finding(name, system)
+    weak = [cut, *weak] if cut else weak
     return [gain, *weak] if gain and _matters(gain) else weak
 
 
@@ -200,6 +203,28 @@ def _gain_finding(name: str, system: SystemScores) -> Finding | None:
     )
     alone = lead.tied or (lead.p is not None and lead.p < LEVEL) or not gains.get(lead.over)
     return replace(finding, tied=lead.tied if alone else (lead.over,))
+
+
+def _truncation_finding(name: str, system: SystemScores) -> Finding | None:
+    """The token after which recall drops, as if inputs had been truncated."""
+    cut = system.truncation
+    if not cut:
+        return None
+    return Finding(
+        kind="truncation",
+        system=name,
+        score="recall",
+        value=cut.recall,
+        against=cut.recall_before,
+        count=cut.missed,
+        mentions=cut.mentions,
+        title=str(cut.after),
+        significant=True,
+        p=cut.p,
+        among=cut.among,
+        path=("truncation", cut.of),
+        filter={"system": name},
+    )
 
 
 def _tough_finding(name: str, system: SystemScores) -> Finding | None:

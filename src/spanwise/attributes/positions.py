@@ -13,12 +13,21 @@ def position(side: Side) -> Floats:
 
     Without marked documents, the document of a mention is its sentence.
     """
+    begin, _ = _documents(side)
+    return np.asarray(_first_token(side) - side.of_sentence(begin))
+
+
+def _first_token(side: Side) -> Floats:
     runs = side.runs
     first = np.full(len(side.mentions), np.nan)
     has_token = runs.size > 0
     first[has_token] = runs.position[runs.at[:-1][has_token]]
-    begin, _ = _documents(side)
-    return np.asarray(first - side.of_sentence(begin))
+    return first
+
+
+def sentence_position(side: Side) -> Floats:
+    """The tokens of the sentence before the first token of the mention; NaN if the mention has no token."""
+    return np.asarray(_first_token(side) - side.of_sentence(side.context.corpus.sentences[:-1]))
 
 
 def relative_position(side: Side) -> Floats:

@@ -405,6 +405,20 @@ class LevelScores(Part, frozen=True, kw_only=True):
     fair: LevelFair
 
 
+class Truncation(Part, frozen=True, kw_only=True):
+    """A token after which recall drops significantly and by 20 points or more: inputs may be truncated."""
+
+    of: Literal["document", "sentence"]  # in which tokens are counted
+    after: Count  # the number of tokens before the first mention that counts as after it
+    recall_before: float
+    recall: float
+    mentions: Count
+    missed: Count
+    t: float
+    p: Probability
+    among: Count  # the number of cuts that were tested together
+
+
 class SystemScores(Part, frozen=True, kw_only=True):
     """All scores of one system in one run."""
 
@@ -420,6 +434,7 @@ class SystemScores(Part, frozen=True, kw_only=True):
     cross: Mapping[str, CrossScores] = field(default_factory=dict)
     hierarchy: Mapping[str, LevelScores] | UnsetType = UNSET  # by level: "0" is one label for all
     patterns: Patterns | UnsetType = UNSET
+    truncation: Truncation | UnsetType = UNSET  # only if recall drops after some token
     silver: SilverScores | UnsetType = UNSET  # if there is a judge's annotation of all units
 
     def about(self, primary: str) -> Rates:
@@ -556,7 +571,7 @@ class Comparison(Part, frozen=True, kw_only=True):
 class Finding(Part, frozen=True, kw_only=True):
     """One of the few things to know first; `filter` selects the sentences behind it."""
 
-    kind: Literal["gain", "slice", "tough", "lead", "data", "alias"]
+    kind: Literal["gain", "slice", "tough", "lead", "data", "alias", "truncation"]
     system: str | None
     score: str | None
     value: int | float

@@ -50,6 +50,7 @@ from spanwise.evaluation._dataset import (
 from spanwise.evaluation._hints import Signs
 from spanwise.evaluation._measures import OUTCOME, BucketedSide
 from spanwise.evaluation._system import Counted, Evaluated, evaluate_system
+from spanwise.evaluation._truncation import positions
 from spanwise.matching import OUTCOMES as NAMES
 
 OUTCOMES = cast("Sequence[Outcome]", NAMES)
@@ -385,7 +386,8 @@ class GoldBlock(Struct, frozen=True, eq=False):
         assert facts is not None
         tough = shared.toughness(block, gold)
         units = ResampledUnits.of(block.corpus, shared.unit)
-        data = DatasetBlock(block, units, tough, facts, sides_of(facts, gold, compute_values))
+        sides = sides_of(facts, gold, compute_values)
+        data = DatasetBlock(block, units, tough, facts, sides, positions(gold))
         return cls(data, DatasetPart.of(block.gold, shared.training_sentences, tough))
 
 

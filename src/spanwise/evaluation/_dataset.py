@@ -122,6 +122,7 @@ class DatasetBlock(Struct, frozen=True, eq=False):
     toughness: Toughness | None
     facts: Facts
     gold_sides: Mapping[str, BucketedSide]  # the gold units of every attribute, each in its bucket
+    positions: Mapping[str, Floats]  # of the gold mentions, where inputs may have been truncated
 
     @property
     def gold(self) -> Mentions:

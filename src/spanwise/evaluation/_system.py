@@ -15,7 +15,7 @@ from spanwise.attributes import Side as AttributeSide
 from spanwise.columns import Bools, Column, frozen, plain, ratio
 from spanwise.composition import MOST_COMPARED
 from spanwise.corpus import with_one_labelling
-from spanwise.counts import CrossTable
+from spanwise.counts import Counts, CrossTable
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._dataset import DatasetBlock, Facts, mention_sides, sides_of
 from spanwise.evaluation._hierarchy import depth_of, level_measures, with_levels
@@ -35,6 +35,7 @@ from spanwise.evaluation._measures import (
     tough_measures,
     tough_outcomes,
 )
+from spanwise.evaluation._truncation import cut_counts
 from spanwise.matching import Matching, fair_and_overlap, match
 from spanwise.patterns import Causes
 from spanwise.scores import Measure, MeasureKey
@@ -50,6 +51,7 @@ class Counted(Struct, frozen=True, eq=False):
     tables: Mapping[MeasureKey, CrossTable]
     sentences: Column | None = None  # sentences × (gold, predicted, correct); None: there are too many
     causes: Causes | None = None  # of errors; None: without text
+    cuts: Counts | None = None  # gold mentions, and those found, after some tokens of documents and sentences
 
     @classmethod
     def joined(cls, parts: Sequence[Counted]) -> Counted:
@@ -66,12 +68,14 @@ class Counted(Struct, frozen=True, eq=False):
         by_sentence = [part.sentences for part in parts if part.sentences is not None]
         few = len(by_sentence) == len(parts) and sum(map(len, by_sentence)) <= MOST_COMPARED
         causes = [part.causes for part in parts if part.causes is not None]
+        cuts = [part.cuts for part in parts if part.cuts is not None]
         return cls(
             labels,
             measures,
             tables,
             np.concatenate(by_sentence) if few else None,
             Causes.joined(causes) if len(causes) == len(parts) else None,
+            Counts.joined(cuts) if len(cuts) == len(parts) else None,
         )
 
     def f1_without(self, copies: Bools) -> float | None:
@@ -132,7 +136,9 @@ def evaluate_system(data: DatasetBlock, predicted: AttributeSide, choices: Choic
     measures += level_measures(case, choices)
     shown = not (choices.redact or case.corpus.without_text)
     causes = Causes.of(case.corpus, case.gold, case.predicted, events) if shown else None
-    counted = Counted(tuple(case.labels), measures, tables, _by_sentence(case), causes)
+    counted = Counted(
+        tuple(case.labels), measures, tables, _by_sentence(case), causes, cut_counts(case, data.positions)
+    )
     return Evaluated(counted, case, matching, mention_sides(gold_sides), mention_sides(other_sides))
 
 

@@ -63,6 +63,7 @@ from spanwise.evaluation._hierarchy import all_levels, level_scores
 from spanwise.evaluation._hints import hints
 from spanwise.evaluation._measures import NOBODY, SIDES
 from spanwise.evaluation._system import CONFUSING, Counted, Evaluated
+from spanwise.evaluation._truncation import with_truncation
 from spanwise.evaluation.scoring import Cell, ScoredSystem, pack_measures, score_and_test, with_lead_intervals
 from spanwise.findings import findings
 from spanwise.intervals import FEW_UNITS
@@ -213,6 +214,11 @@ def _summary_of(
             system_scores(whole.facts, system, scored[name], choices.crosses, dataset.mentions), system, whole
         )
         for name, system in systems.items()
+    }
+    resampling = Resampling(units, choices.resamples, choices.seed, memory)
+    scores = {
+        name: with_truncation(own, measures[name], systems[name].cuts, resampling, size)
+        for name, own in scores.items()
     }
     scores = with_patterns(scores, {name: system.causes for name, system in systems.items()}, choices.redact)
     notes += _data_notes(whole, measures, scores, unit if choices.resamples else "")

@@ -223,6 +223,36 @@ def weak_slices(
     chosen = [(measure, cells) for measure in by_cell if (cells := _slice_cells(measure, gold, predicted))]
     if not chosen:
         return {}
+    tested = tested_slices(chosen, whole, resampling)
+    together = confidence ** (1 / tested.distinct)
+    results: dict[Path, dict[str, object]] = {}
+    tests = zip(tested.t.tolist(), tested.p.tolist(), strict=True)
+    for measure, cells in chosen:
+        score = "recall" if measure.scorer == "recall" else "f1"
+        bounds = errors[measure.key][score].interval(together)[cells]
+        for cell, bound, (t, p) in zip(cells, bounds, tests, strict=False):
+            interval = [0.0, 1.0] if np.isnan(bound).any() else bound.tolist()
+            results[measure.paths[cell]] = {"t": t, "p": p, "interval": interval, "of": tested.distinct}
+    return results
+
+
+class SliceTests(Struct, frozen=True, eq=False):
+    """T and family-wise p of each slice, and how many different slices were tested."""
+
+    t: Floats
+    p: Floats
+    distinct: int
+
+
+def tested_slices(
+    chosen: Sequence[tuple[Measure, Sequence[int]]], whole: Counts, resampling: Resampling
+) -> SliceTests:
+    """Test at once whether the losses in cells of measures exceed those of all mentions (maxT, one-sided).
+
+    Args:
+        chosen: measures that score each cell on its own, and the cells that are slices.
+        whole: the exact counts of all mentions, as a single cell.
+    """
     slices = _Losses.of(chosen, whole)
     rows = slices.excess(slices.counts.astype(np.float64))
     distinct = len({column_digest(row) for row in np.ascontiguousarray(rows.T).round(9) + 0.0})
@@ -231,16 +261,7 @@ def weak_slices(
     flips = Flips(len(rows), resampling.resamples, resampling.seed)
     flipped = [ratio_or_zero(slices.excess(sums), scale) for sums in flips.sums(slices.counts)]
     p_values = flips.p_values(statistics, np.concatenate([sample.max(axis=1) for sample in flipped]))
-    together = confidence ** (1 / distinct)
-    results: dict[Path, dict[str, object]] = {}
-    tests = zip(statistics.tolist(), p_values.tolist(), strict=True)
-    for measure, cells in chosen:
-        score = "recall" if measure.scorer == "recall" else "f1"
-        bounds = errors[measure.key][score].interval(together)[cells]
-        for cell, bound, (t, p) in zip(cells, bounds, tests, strict=False):
-            interval = [0.0, 1.0] if np.isnan(bound).any() else bound.tolist()
-            results[measure.paths[cell]] = {"t": t, "p": p, "interval": interval, "of": distinct}
-    return results
+    return SliceTests(statistics, p_values, distinct)
 
 
 class _Losses(Struct, frozen=True, eq=False):

@@ -483,6 +483,26 @@ def finding_parts(finding: Finding) -> tuple[str, str]:
             return "check the data", _odd(finding)
         case "alias":
             return alias_parts(finding)
+        case "truncation":
+            return truncation_parts(finding)
+
+
+def truncation_parts(finding: Finding) -> tuple[str, str]:
+    """The token after which recall drops, and what that may mean.
+
+    Examples:
+        >>> truncation_parts(Finding(kind="truncation", system=None, score="recall", value=0.516,
+        ...     against=0.886, count=45, mentions=93, title="384", path=("truncation", "document"),
+        ...     filter={}))[0]
+        'recall drops after token 384 (88.6 → 51.6)'
+    """
+    drop = f"{points(given(finding.against))} → {points(finding.value)}"
+    whose = f"{visible(finding.system)}: " if finding.system else ""
+    missed = f"{count(finding.count)} of {plural(int(given(finding.mentions) or 0), 'mention')}"
+    return (
+        f"{whose}recall drops after token {finding.title} ({drop})",
+        f"truncated input? {missed} after it in their {finding.path[-1]} are missed",
+    )
 
 
 def tested(finding: Finding) -> str:

@@ -105,6 +105,9 @@ def worded(document: Evaluation, finding: Finding) -> VerdictItem:
             return _data(finding)
         case "alias":
             return _alias(finding)
+        case "truncation":
+            strong, rest = words.truncation_parts(finding)
+            return VerdictItem("!", f"{strong}:", f"{rest}.")
 
 
 def _over_runs(item: VerdictItem, finding: Finding) -> VerdictItem:
