@@ -58,8 +58,8 @@ def manifest(
         path="study.toml",
         root=Path(),
         name=None,
-        datasets=(StudyDataset("d1", "t"), StudyDataset("d2", "t")),
-        systems=tuple(StudySystem(name, "p", (factors or {}).get(name, {})) for name in systems),
+        datasets=(StudyDataset("d1", "d1", "t"), StudyDataset("d2", "d2", "t")),
+        systems=tuple(StudySystem(name, name, "p", (factors or {}).get(name, {})) for name in systems),
         pairs=tuple(pairs),
         settings={},
     )

@@ -15,6 +15,7 @@ from spanwise.streams import say
 if TYPE_CHECKING:
     from spanwise.document import Document
     from spanwise.gates import Outcome
+    from spanwise.reports.tables import Table
 
 
 REPORT_EXAMPLES = """examples:
@@ -123,8 +124,19 @@ def add_table(parser: argparse.ArgumentParser) -> None:
         ("csv", "unrounded numbers, as fractions"),
     ):
         form.add_argument(f"--{name}", dest="form", action="store_const", const=name, help=what)
+    add_typesetting(parser)
     parser.add_argument("--short", action="store_true", help="use the short names of attributes: eLen, eCon")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
+
+
+def add_typesetting(parser: argparse.ArgumentParser) -> None:
+    """Add the options for how tables are set in a paper."""
+    parser.add_argument(
+        "--decimals", type=int, choices=(1, 2), help="decimals of scores in points (default: 1)"
+    )
+    parser.add_argument(
+        "--wide", action="store_true", help="LaTeX: use both columns of the page (table*) in any case"
+    )
 
 
 def run_table(args: argparse.Namespace) -> int:
@@ -139,10 +151,23 @@ def run_table(args: argparse.Namespace) -> int:
         text = "".join(f"{name:<{width}}{_summary(entry.caption)}\n" for name, entry in available.items())
     else:
         names = list(tables(document)) if args.names == ["all"] else args.names
-        form = f"to_{args.form or 'markdown'}"
-        text = "\n".join(getattr(table(document, name, short=args.short), form)() for name in names)
+        chosen = [table(document, name, short=args.short) for name in names]
+        text = "\n".join(_written(entry, args) for entry in chosen)
     write_output(text, args.output)
     return 0
+
+
+def _written(table: Table, args: argparse.Namespace) -> str:
+    """A table in the form that was asked for."""
+    form = args.form or "markdown"
+    if form == "csv" and args.decimals is not None:
+        raise ChoiceError("--decimals rounds LaTeX and Markdown, but CSV is not rounded.\nLeave it out.")
+    if form != "latex" and args.wide:
+        raise ChoiceError("--wide is about LaTeX tables.\nAdd --latex, or leave it out.")
+    if form == "csv":
+        return table.to_csv()
+    shown = table.rounded(args.decimals or 1)
+    return shown.to_latex(wide=args.wide) if form == "latex" else shown.to_markdown()
 
 
 def _summary(caption: str) -> str:

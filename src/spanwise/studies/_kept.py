@@ -152,7 +152,7 @@ def train_systems(manifest: Manifest, *, progress: Progress, allow_commands: boo
     external = next((system for system in systems if system.command), None)
     if external is not None and not allow_commands:
         raise ChoiceError(
-            f"{manifest.location('systems', external.name)}: the system {external.name!r} is trained by "
+            f"{manifest.location('systems', external.key)}: the system {external.name!r} is trained by "
             f"a command ({external.command[0]}).\nIf you trust the manifest, allow it with --allow-commands."
         )
     contents = _Contents()
@@ -211,7 +211,7 @@ def _trainings(
     files = {}
     for role, listed in (("train", dataset.train[:1]), ("dev", (dataset.dev,)), ("test", (dataset.test,))):
         if not listed or listed[0] is None:
-            location = manifest.location("datasets", dataset.name)
+            location = manifest.location("datasets", dataset.key)
             raise InputError(
                 f"{location}: the dataset {dataset.name!r} has no {role} file, "
                 f"but {system.name!r} is trained.\n"
@@ -220,12 +220,12 @@ def _trainings(
         path = manifest.root / listed[0]
         if not path.is_file():
             raise InputError(
-                f"{manifest.location('datasets', dataset.name, role)}: there is no file {str(path)!r}.\n"
+                f"{manifest.location('datasets', dataset.key, role)}: there is no file {str(path)!r}.\n"
                 "Check the path."
             )
         files[role] = str(path)
     options = {key: value for key, value in (system.train or {}).items() if key != "model"}
-    model = str((system.train or {}).get("model", system.name))
+    model = str((system.train or {}).get("model", system.key))
     resources = {
         key: manifest.root / value
         for key, value in options.items()
@@ -249,7 +249,7 @@ def _trainings(
                 "Runs that are trained are named by their seeds."
             )
         key = key_of("trained", __version__, model, options, list(system.command), reading, hashes, run)
-        pattern = system.predictions.replace("{dataset}", dataset.name).replace("{system}", system.name)
+        pattern = system.predictions.replace("{dataset}", dataset.key).replace("{system}", system.key)
         output = manifest.root / pattern.replace("{run}", run)
         job = {"model": model, "seed": int(run), "options": resolved, "reading": reading}
         trainings.append(TrainingRun(dataset.name, system.name, run, key, files, output, job, system.command))

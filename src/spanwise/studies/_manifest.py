@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, product
 from os import PathLike
 from pathlib import Path
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from spanwise.corpus import Annotation
 from spanwise.document.scores import PRIMARY_OF
-from spanwise.errors import ChoiceError, InputError, at
+from spanwise.errors import ChoiceError, InputError, at, unknown
 from spanwise.formats import hierarchy_of, read_text, read_toml, with_rules
 from spanwise.formats._format import ReadKeywords
 from spanwise.labels import RULES
@@ -41,6 +41,7 @@ SETTINGS: dict[str, object] = {
 } | {"shared_seeds": bool, "score": str, "family": str}
 TOP: dict[str, object] = {
     "name": str,
+    "order": str,
     "predictions": str,
     "runs": list[object],
     "datasets": dict[str, object],
@@ -53,6 +54,7 @@ TOP: dict[str, object] = {
     **READING,
 }
 DATASET: dict[str, object] = {
+    "name": str,
     "train": str | list[object],
     "dev": str,
     "test": str,
@@ -60,6 +62,7 @@ DATASET: dict[str, object] = {
     **READING,
 }
 SYSTEM: dict[str, object] = {
+    "name": str,
     "predictions": str | list[object],
     "answers": str | dict[str, object],
     "factors": dict[str, object],
@@ -76,6 +79,7 @@ GRID: dict[str, object] = {
 }
 TRAINED = "trained"  # the folder for predictions of systems that a study trains
 COMPARE: dict[str, object] = {"systems": list[object], "datasets": list[object], "name": str}
+ORDERS = ("name", "manifest")  # of datasets and systems: by name, or as written
 COLUMNS = ("token", "tag")  # names with a meaning in `columns`; any other is a column to keep
 
 _WORDS = {
@@ -89,9 +93,13 @@ _WORDS = {
 
 
 class StudyDataset(Struct, frozen=True):
-    """One dataset: its gold test file, its training files, and how to read them."""
+    """One dataset: its gold test file, its training files, and how to read them.
+
+    `name` is what it is called in results, and `key` in the manifest and in the names of files.
+    """
 
     name: str
+    key: str
     test: str
     train: tuple[str, ...] = ()
     dev: str | None = None
@@ -102,9 +110,13 @@ class StudyDataset(Struct, frozen=True):
 
 
 class StudySystem(Struct, frozen=True):
-    """One system: where its predictions are, and the factors that distinguish it from others."""
+    """One system: where its predictions are, and the factors that distinguish it from others.
+
+    `name` is what it is called in results, and `key` in the manifest and in the names of files.
+    """
 
     name: str
+    key: str
     predictions: str
     factors: Mapping[str, Any] = field(default_factory=dict)
     runs: tuple[str, ...] | None = None
@@ -133,7 +145,10 @@ class Pair(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True):
-    """The contents of a manifest: datasets, systems, pairs to compare and settings, sorted by name."""
+    """The contents of a manifest: datasets, systems, pairs to compare and settings.
+
+    Datasets and systems are sorted by name, or as written if the manifest says so.
+    """
 
     path: str
     root: Path
@@ -181,16 +196,20 @@ def _manifest(tree: Table, *, path: str, root: Path, text: str) -> Manifest:
     shared = check.reading(tree, ())
     datasets = [check.dataset(key, value, shared) for key, value in tree["datasets"].items()]
     systems = [check.system(key, value, tree) for key, value in tree["systems"].items()]
-    datasets.sort(key=lambda dataset: natural(dataset.name))
-    systems.sort(key=lambda system: natural(system.name))
+    check.once("datasets", datasets)
+    check.once("systems", systems)
+    if check.order(tree.get("order", "name")) == "name":
+        datasets.sort(key=lambda dataset: natural(dataset.name))
+        systems.sort(key=lambda system: natural(system.name))
     for system in systems:
         check.pattern(
             system,
             datasets=len(datasets),
             systems=len(systems),
-            own="predictions" in tree["systems"][system.name] or system.is_trained,
+            own="predictions" in tree["systems"][system.key] or system.is_trained,
         )
-    requested = [check.pair(number, value, tree) for number, value in enumerate(tree.get("compare", []))]
+    names = ({part.key: part.name for part in datasets}, {part.key: part.name for part in systems})
+    requested = [check.pair(number, value, *names) for number, value in enumerate(tree.get("compare", []))]
     pairs = _pairs([pair for group in requested for pair in group], systems)
     return Manifest(
         path=path,
@@ -330,7 +349,8 @@ class _Check(Struct, frozen=True):
         if not isinstance(train, str) and not all(isinstance(path, str | PathLike) for path in train):
             raise self.error((*where, "train"), f"'train' must be a path or a list of paths, not {train!r}.")
         return StudyDataset(
-            name=name,
+            name=self.shown(where, table),
+            key=name,
             test=table["test"],
             train=tuple([train] if isinstance(train, str) else train),
             dev=table.get("dev"),
@@ -380,7 +400,8 @@ class _Check(Struct, frozen=True):
                     (*where, "factors"), f"the factor {key!r} must be text or a number, not {value!r}."
                 )
         return StudySystem(
-            name=name,
+            name=self.shown(where, table),
+            key=name,
             predictions=pattern,
             factors=dict(sorted(table.get("factors", {}).items())),
             runs=None if runs is None else tuple(str(run) for run in runs),
@@ -426,7 +447,8 @@ class _Check(Struct, frozen=True):
             for size in sizes:
                 train = {"model": name, **own, "context": size}
                 factors = {**table.get("factors", {}), "context": size}
-                expanded[f"{name}-K{size}"] = {**table, "train": train, "factors": factors}
+                named = {"name": f"{table['name']}-K{size}"} if "name" in table else {}
+                expanded[f"{name}-K{size}"] = {**table, **named, "train": train, "factors": factors}
         return expanded
 
     def named(self, where: tuple[str, ...], table: object) -> Table:
@@ -439,9 +461,32 @@ class _Check(Struct, frozen=True):
             )
         return table
 
+    def shown(self, where: tuple[str, ...], table: Table) -> str:
+        """What a dataset or system is called in results: its own `name`, else its key."""
+        name = str(table.get("name", where[1]))
+        self.named((where[0], name), table)
+        return name
+
+    def once(self, kind: str, parts: Sequence[StudyDataset] | Sequence[StudySystem]) -> None:
+        """Check that no two datasets or systems are called the same."""
+        keys: dict[str, str] = {}
+        for part in parts:
+            other = keys.setdefault(part.name, part.key)
+            if other != part.key:
+                raise self.error(
+                    (kind, part.key),
+                    f"{other!r} and {part.key!r} are both called {part.name!r}.\nRename one.",
+                )
+
+    def order(self, order: str) -> str:
+        """Check the order of datasets and systems."""
+        if order not in ORDERS:
+            raise self.error(("order",), str(unknown("order", order, ORDERS)))
+        return order
+
     def pattern(self, system: StudySystem, *, datasets: int, systems: int, own: bool) -> None:
         """Check the placeholders in the pattern of a system's prediction files."""
-        where = ("systems", system.name, "predictions") if own else ("predictions",)
+        where = ("systems", system.key, "predictions") if own else ("predictions",)
         used = set(re.findall(r"\{([^{}]*)\}", system.predictions))
         for name in sorted(used - set(PLACEHOLDERS)):
             raise self.error(
@@ -457,20 +502,24 @@ class _Check(Struct, frozen=True):
                     f"Put {{{name}}} into it.",
                 )
 
-    def pair(self, number: int, table: object, tree: Table) -> list[Pair]:
-        """The pairs that one [[compare]] table requests."""
+    def pair(
+        self, number: int, table: object, datasets: Mapping[str, str], systems: Mapping[str, str]
+    ) -> list[Pair]:
+        """The pairs that one [[compare]] table requests, given the names of datasets and systems by key."""
         where = ("compare",)
         if not isinstance(table, dict):
             raise self.error(where, '\'compare\' must be written as [[compare]] with systems = ["a", "b"].')
         self.keys(table, COMPARE, where)
         names = table.get("systems", [])
         chosen = table.get("datasets")
-        self.among("system", names, tree["systems"])
-        self.among("dataset", chosen or [], tree["datasets"])
+        self.among("system", names, systems)
+        self.among("dataset", chosen or [], datasets)
         if len(set(names)) < 2:
             raise self.error(where, f"comparison {number + 1} needs two different systems, not {names!r}.")
-        datasets = None if chosen is None else tuple(sorted(chosen))
-        return [Pair(first, second, datasets=datasets) for first, second in combinations(names, 2)]
+        on = None if chosen is None else tuple(sorted(datasets[key] for key in chosen))
+        return [
+            Pair(systems[first], systems[second], datasets=on) for first, second in combinations(names, 2)
+        ]
 
     def among(self, what: str, names: Iterable[object], defined: Mapping[str, object]) -> None:
         """Check that the systems or datasets of a comparison are defined."""

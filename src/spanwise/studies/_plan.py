@@ -244,7 +244,7 @@ def _file(manifest: Manifest, dataset: StudyDataset, key: str, shown: str) -> Fo
     path = manifest.root / shown
     if not path.is_file():
         problem = "is a folder" if path.is_dir() else "does not exist"
-        location = manifest.location("datasets", dataset.name, key)
+        location = manifest.location("datasets", dataset.key, key)
         raise InputError(
             at(
                 location,
@@ -289,20 +289,21 @@ def found_cells(manifest: Manifest) -> list[FoundCell]:
         }
         if not runs:
             message = f"no file matches the pattern {system.predictions!r} for the system {system.name!r}."
-            location = manifest.location("systems", system.name)
+            location = manifest.location("systems", system.key)
             raise InputError(at(location, None, f"{message}\n{_relative(manifest)}"))
         expected = system.runs or {run for files in runs.values() for run in files}
         ordered = sorted(expected, key=natural)
         for dataset in manifest.datasets:
             files = runs.get(dataset.name, {})
             cells.append(FoundCell(dataset.name, system.name, files, tuple(ordered), system.answers))
-    return sorted(cells, key=lambda cell: (natural(cell.dataset), natural(cell.system)))
+    order = {dataset.name: at for at, dataset in enumerate(manifest.datasets)}
+    return sorted(cells, key=lambda cell: order[cell.dataset])
 
 
 def _found_runs(manifest: Manifest, system: StudySystem, dataset: StudyDataset) -> dict[str, str]:
     if system.records is not None:
         return {ONLY_RUN: system.predictions}
-    return find_runs(manifest.root, system.predictions, dataset.name, system.name)
+    return find_runs(manifest.root, system.predictions, dataset.key, system.key)
 
 
 def _files(manifest: Manifest, system: StudySystem, paths: Mapping[str, str]) -> dict[str, FoundFile]:

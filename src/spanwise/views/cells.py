@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.views import wording as say
 
@@ -138,6 +140,31 @@ def decimal(value: float | None, style: str = "") -> Number:
     """A coefficient with three decimals."""
     shown = say.UNDEFINED if value is None else f"{value:.3f}"
     return Number(value, shown.replace("-", say.MINUS), style=style)
+
+
+def rounded(cell: PaperCell, decimals: int) -> PaperCell:
+    """The cell with points rounded to so many decimals; counts, coefficients and p-values stay as they are.
+
+    Examples:
+        >>> rounded(points(0.92163), 2).text, rounded(count(12), 2).text
+        ('92.16', '12')
+    """
+    if isinstance(cell, Number):
+        value, std = cell.value, cell.std
+        forms = (say.points, say.signed, partial(_spread, std=std))
+        text = next((form(value, decimals) for form in forms if form(value, 1) == cell.text), cell.text)
+        return replace(cell, text=text)
+    if isinstance(cell, Interval):
+        both = (say.interval, say.signed_interval)
+        text = next(
+            (form(cell.ends, decimals) for form in both if form(cell.ends, 1) == cell.text), cell.text
+        )
+        return replace(cell, text=text)
+    return cell
+
+
+def _spread(mean: float | None, places: int, *, std: float | None) -> str:
+    return say.spread(mean, std, places)
 
 
 def text_of(cell: Cell) -> str:

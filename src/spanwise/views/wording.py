@@ -120,17 +120,17 @@ def defined(value: object) -> bool:
     return isinstance(value, int) or (isinstance(value, float) and not math.isnan(value))
 
 
-def points(value: float | None) -> str:
+def points(value: float | None, places: int = 1) -> str:
     """A fraction in points with one decimal; `n/a` if undefined.
 
     Examples:
-        >>> points(0.9216), points(-0.0123), points(None)
-        ('92.2', '−1.2', 'n/a')
+        >>> points(0.9216), points(-0.0123), points(None), points(0.9216, 2)
+        ('92.2', '−1.2', 'n/a', '92.16')
     """
     if value is None or not defined(value):
         return UNDEFINED
-    text = f"{100 * value:.1f}"
-    return "0.0" if text == "-0.0" else text.replace("-", MINUS)
+    text = f"{100 * value:.{places}f}"
+    return text.removeprefix("-") if float(text) == 0 else text.replace("-", MINUS)
 
 
 def signed(value: float | None, places: int = 1) -> str:
@@ -167,19 +167,19 @@ def plural(number: float, noun: str) -> str:
     return f"{count(number)} {noun}" if number == 1 else f"{count(number)} {noun}s"
 
 
-def interval(ends: Sequence[float | None] | None) -> str:
+def interval(ends: Sequence[float | None] | None, places: int = 1) -> str:
     """Both ends of an interval in points; empty if there is none.
 
     Examples:
-        >>> interval([0.915, 0.929]), interval(None)
-        ('91.5–92.9', '')
+        >>> interval([0.915, 0.929]), interval(None), interval([0.915, 0.9291], 2)
+        ('91.5–92.9', '', '91.50–92.91')
     """
     if not ends or not all(defined(end) for end in ends):
         return ""
-    return f"{points(ends[0])}–{points(ends[1])}"
+    return f"{points(ends[0], places)}–{points(ends[1], places)}"
 
 
-def signed_interval(ends: Sequence[float | None] | None) -> str:
+def signed_interval(ends: Sequence[float | None] | None, places: int = 1) -> str:
     """Both ends of the interval of a difference, with signs.
 
     Examples:
@@ -188,7 +188,7 @@ def signed_interval(ends: Sequence[float | None] | None) -> str:
     """
     if not ends or not all(defined(end) for end in ends):
         return ""
-    return f"{signed(ends[0])} to {signed(ends[1])}"
+    return f"{signed(ends[0], places)} to {signed(ends[1], places)}"
 
 
 LATER = "later: found on the mentions that remain after removing the slices above, without its own p-value"
@@ -273,14 +273,16 @@ def percent(value: float | None) -> str:
     return UNDEFINED if value is None or not defined(value) else f"{100 * value:.1f}%"
 
 
-def spread(mean: float | None, std: float | None) -> str:
+def spread(mean: float | None, std: float | None, places: int = 1) -> str:
     """A mean over runs with its sample standard deviation, in points.
 
     Examples:
         >>> spread(0.9216, 0.004), spread(0.9216, None)
         ('92.2 ±0.4', '92.2')
     """
-    return f"{points(mean)} ±{points(std)}" if std is not None and defined(std) else points(mean)
+    if std is None or not defined(std):
+        return points(mean, places)
+    return f"{points(mean, places)} ±{points(std, places)}"
 
 
 def attribute(name: str, *, short: bool = False) -> str:

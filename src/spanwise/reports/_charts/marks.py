@@ -442,17 +442,21 @@ class ChartLayout(Struct, frozen=True):
     intervals: bool = True
     domain: tuple[float, float] | None = None
     series: Sequence[int] = range(1000)
+    lane: float = 9.0  # the maximum distance between two systems of a row
 
 
 def draw(name: str, title: str, rows: Sequence[ChartRow], layout: ChartLayout, style: Style) -> Drawing:
     """The chart of the rows; the axis may zoom, since dots and intervals are read by position."""
     if _systems(rows) > CROWDED:
         layout = replace(layout, step=max(layout.step, 14.0 + 5 * _systems(rows)))
+    low, high = layout.domain or axis_range(_extents(rows, layout))
+    scale = layout.plot / max(high - low, 1e-9)
+    if any(point.runs for row in rows for point in row.points):
+        layout = _with_room_for_runs(rows, layout, scale)
     palette, step = style.palette, layout.step
     top = 20.0 if layout.heads or layout.reference is not None else 4.0
     height = top + step * len(rows)
     middle = [top + step * (at + 0.5) for at in range(len(rows))]
-    low, high = layout.domain or axis_range(_extents(rows, layout))
     x = quantity("v", low, high, span=(0, layout.plot), tickCount=4)
     layers: list[Layer] = []
     if layout.reference is not None:
@@ -461,9 +465,10 @@ def draw(name: str, title: str, rows: Sequence[ChartRow], layout: ChartLayout, s
         for index in range(_systems(rows)):
             layers += _intervals(rows, middle, index, height, x, layout, style)
     # The first system is drawn last, so that it is on top.
-    dodged = _dodged(rows, layout, low, high)
+    dodged = _dodged(rows, layout, scale)
     for index in reversed(range(_systems(rows))):
         layers += _points(rows, middle, index, height, x, layout, style, dodged)
+        layers += _runs(rows, middle, index, height, x, layout, style, scale)
     titles = [{"y": y - (6 if row.under else 0), "t": row.title} for y, row in zip(middle, rows, strict=True)]
     layers.append(texts(titles, height, at=-layout.left, colour=palette["ink"], limit=layout.left - 10))
     layers += _under(rows, middle, height, layout, style)
@@ -506,7 +511,7 @@ def _intervals(
 ) -> list[Layer]:
     systems = _systems(rows)
     bars: list[Row] = [
-        {"v": point.interval[0], "hi": point.interval[1], "y": y + _shift(index, systems, layout.step)}
+        {"v": point.interval[0], "hi": point.interval[1], "y": y + _shift(index, systems, layout)}
         for y, point in _placed(rows, middle, index)
         if point.interval and point.value is not None
     ]
@@ -524,7 +529,7 @@ def _points(
     style: Style,
     dodged: Sequence[bool],
 ) -> list[Layer]:
-    shift = _shift(index, _systems(rows), layout.step)
+    shift = _shift(index, _systems(rows), layout)
     points: list[Row] = [
         {"v": point.value, "y": y + (shift if apart else 0.0), "d": point.says, "href": point.href}
         for (y, point), apart in zip(_placed(rows, middle, index), dodged, strict=False)
@@ -534,15 +539,52 @@ def _points(
     if not points:
         return []
     options = {"fill": style.palette["panel"]} if kind == 1 else {}
-    layers = [dots(points, height, x, colour=colour, index=kind, size=60, **options)]
-    # Runs are drawn below the lowest dot of their row.
-    low = _shift(_systems(rows) - 1, _systems(rows), layout.step)
-    small = [
-        {"v": run, "y": y + 8 + (low if apart else 0.0)}
-        for (y, point), apart in zip(_placed(rows, middle, index), dodged, strict=False)
-        for run in point.runs
+    return [dots(points, height, x, colour=colour, index=kind, size=60, **options)]
+
+
+def _runs(
+    rows: Sequence[ChartRow],
+    middle: list[float],
+    index: int,
+    height: float,
+    x: Channel,
+    layout: ChartLayout,
+    style: Style,
+    scale: float,
+) -> list[Layer]:
+    """The runs of one system as small dots below its own dot, in as many lines as keep them apart."""
+    shift = _shift(index, _systems(rows), layout) + _MARK
+    small: list[Row] = [
+        {"v": run, "y": y + shift + _RUN * level}
+        for y, point in _placed(rows, middle, index)
+        for run, level in zip(point.runs, _levels(point.runs, scale), strict=True)
     ]
-    return [*layers, dots(small, height, x, colour=colour, size=12, opacity=0.7)] if small else layers
+    colour = style.palette.series(layout.series[index])
+    return [dots(small, height, x, colour=colour, size=12, opacity=0.8)] if small else []
+
+
+def _levels(runs: Sequence[float], scale: float) -> list[int]:
+    """The line of each dot: the first in which it does not overlap another.
+
+    Examples:
+        >>> _levels([0.5, 0.501, 0.9], 100.0)
+        [0, 1, 0]
+    """
+    ends: list[float] = []  # of the last dot of each line
+    levels = [0] * len(runs)
+    for at in sorted(range(len(runs)), key=lambda at: runs[at]):
+        place = scale * runs[at]
+        level = next((level for level, end in enumerate(ends) if place - end >= _RUN), len(ends))
+        ends[level : level + 1] = [place]
+        levels[at] = level
+    return levels
+
+
+def _with_room_for_runs(rows: Sequence[ChartRow], layout: ChartLayout, scale: float) -> ChartLayout:
+    """The layout with lanes that are high enough for the runs of every system."""
+    lines = max(max(_levels(point.runs, scale), default=0) + 1 for row in rows for point in row.points)
+    lane = _MARK + _RUN * lines + 3
+    return replace(layout, lane=lane, step=max(layout.step, lane * _systems(rows) + 14), intervals=True)
 
 
 def _placed(rows: Sequence[ChartRow], middle: Sequence[float], index: int) -> Iterator[tuple[float, Dot]]:
@@ -552,18 +594,18 @@ def _placed(rows: Sequence[ChartRow], middle: Sequence[float], index: int) -> It
             yield y, row.points[index]
 
 
-def _shift(index: int, systems: int, step: float) -> float:
+def _shift(index: int, systems: int, layout: ChartLayout) -> float:
     """The vertical offset of a system within a row, so that no interval hides another."""
-    gap = min(9.0, (step - 12) / max(systems - 1, 1))
+    gap = min(layout.lane, (layout.step - 12) / max(systems - 1, 1))
     return gap * (index - (systems - 1) / 2)
 
 
 _MARK = 8.0  # the width of a dot in pixels
+_RUN = 4.0  # the width of the dot of a run
 
 
-def _dodged(rows: Sequence[ChartRow], layout: ChartLayout, low: float, high: float) -> list[bool]:
+def _dodged(rows: Sequence[ChartRow], layout: ChartLayout, scale: float) -> list[bool]:
     """Whether the dots of each row are stacked: with intervals, or where two would overlap."""
-    scale = layout.plot / max(high - low, 1e-9)
     stacked = []
     for row in rows:
         positions = sorted(scale * point.value for point in row.points if point.value is not None)

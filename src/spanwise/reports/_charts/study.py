@@ -29,7 +29,7 @@ def systems(document: Study) -> list[str]:
 
 
 def holistic(document: Study, style: Style) -> Drawing:
-    """The mean score over runs of every system on every dataset, with runs as small dots."""
+    """The mean score of every system on every dataset, with its interval, and runs as small dots."""
     names = systems(document)
     table, score = document.analyses.holistic, words.study_score(document.analyses)
     rows = []
@@ -44,7 +44,7 @@ def holistic(document: Study, style: Style) -> Drawing:
             points.append(Dot(share(mean), pair, says, runs=[r for r in runs if r is not None]))
         mentions = 0 if part.dataset is None else part.dataset.mentions
         rows.append(ChartRow(shortened(dataset, 20), words.plural(mentions, "mention"), points))
-    layout = ChartLayout(left=130, plot=300, columns=(4,), step=46, intervals=False)
+    layout = ChartLayout(left=130, plot=300, columns=(4,), step=46)
     return draw("holistic", f"Mean {score} over runs", rows, layout, style)
 
 

@@ -56,7 +56,7 @@ _AXES = {
     "diagnosis": "F1 of the best and the worst bucket (points)",
     "shares": "share of all errors (percent)",
     "confusion": "rows: gold label · columns: predicted label · numbers: mentions",
-    "holistic": "mean {score} over runs (points); small dots are runs",
+    "holistic": "mean {score} over runs with its interval (points); small dots are runs",
     "radar-zeta": "ζ relative to the highest dataset (the outer ring is 1)",
     "radar-rho": "ρ: how much the attribute explains (the outer ring is 1)",
     "drivers": "|ρ| between bucket and {score}, mean over systems",

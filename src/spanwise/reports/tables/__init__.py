@@ -14,7 +14,8 @@ from spanwise.document.loading import as_document
 from spanwise.document.study import Study
 from spanwise.errors import unknown
 from spanwise.reports.tables import _people, _result, _runs, _study
-from spanwise.reports.tables._table import Table, latex, markdown, paper
+from spanwise.reports.tables._latex import latex
+from spanwise.reports.tables._table import Table, markdown, paper
 from spanwise.views import has_view, view
 from spanwise.views.cells import Interval, Number, text_of
 from spanwise.views.cells import PaperCell as Cell

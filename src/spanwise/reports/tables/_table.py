@@ -3,197 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import groupby
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from spanwise.reports.tables._latex import TexColumn, latex, typeset
 from spanwise.spreadsheet import to_csv
 from spanwise.views import Section
 from spanwise.views.cells import Cell as ViewCell
-from spanwise.views.cells import Interval, Number, ShareBar, text_of
+from spanwise.views.cells import Interval, Number, ShareBar, rounded, text_of
 from spanwise.views.cells import PaperCell as Cell
 from spanwise.views.wording import UNDEFINED, defined, visible
-
-# ---- LaTeX that compiles unchanged, on a page of any width -----------------------------------------
-
-
-_NARROW = 40  # characters that fit one column of a two-column page
-_WIDE = 80  # characters above which long titles are rotated
-_LONG = 40  # rows that fit on one page
-_TINY = 125  # characters in the smallest font that fit on a page
-_SIZES = (
-    (85, "\\footnotesize"),
-    (100, "\\scriptsize"),
-)  # the font sizes at which this many characters fit on a page
-
-_SIGNS = {
-    "\\": "\\textbackslash{}",
-    "{": "\\{",
-    "}": "\\}",
-    "$": "\\$",
-    "&": "\\&",
-    "#": "\\#",
-    "%": "\\%",
-    "_": "\\_",
-    "^": "\\textasciicircum{}",
-    "~": "\\textasciitilde{}",
-    "`": "\\textasciigrave{}",
-    "<": "\\textless{}",
-    ">": "\\textgreater{}",
-    "|": "\\textbar{}",
-    '"': "\\texttt{\\symbol{34}}",  # the usual fonts have only curly ones
-    "[": "{[}",  # after a line break, a bracket would be read as its optional argument,
-    "]": "{]}",
-    "*": "{*}",  # and a star as part of the command
-    "−": "$-$",
-    "±": "$\\pm$",
-    "×": "$\\times$",
-    "→": "$\\rightarrow$",
-    "←": "$\\leftarrow$",
-    "↔": "$\\leftrightarrow$",
-    "≤": "$\\leq$",
-    "≥": "$\\geq$",
-    "≠": "$\\neq$",
-    "≈": "$\\approx$",
-    "∞": "$\\infty$",
-    "·": "$\\cdot$",
-    "–": "--",
-    "…": "\\ldots{}",
-    "α": "$\\alpha$",
-    "β": "$\\beta$",
-    "γ": "$\\gamma$",
-    "ζ": "$\\zeta$",
-    "κ": "$\\kappa$",
-    "ρ": "$\\rho$",
-    "σ": "$\\sigma$",
-    "Δ": "$\\Delta$",
-    **{sign: f"$^{{{digit}}}$" for digit, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
-    "⁻": "$^{-}$",
-    "⟨": "\\textless{}",
-    "⟩": "\\textgreater{}",
-}
-_JOINING = "-–',"  # two in a row would become a ligature
-# What pdfLaTeX typesets without further packages: Latin-1 except these, and some typographic signs.
-_UNKNOWN = "«»ÐÞðþ"
-_KNOWN = frozenset("—‘’“”„†‡•€™") | {chr(code) for code in range(0xA1, 0x100)} - {*_UNKNOWN, "\xad"}
-
-
-def latex(text: str) -> str:
-    """Escape text so that LaTeX typesets it literally, whatever it contains.
-
-    Characters that need a special font, such as Chinese ones, are left as they are.
-
-    Examples:
-        >>> print(latex("50% of R&D -- \\\\input{x}"))
-        50\\% of R\\&D -{}- \\textbackslash{}input\\{x\\}
-    """
-    written = []
-    previous = " "
-    for character in _plain(text):
-        separator = "{}" if character in _JOINING and previous in _JOINING else ""
-        written.append(separator + _SIGNS.get(character, character))
-        previous = character
-    return "".join(written)
-
-
-def _plain(text: str) -> str:
-    # TeX's fonts have no glyphs for control pictures, so show their code points.
-    return re.sub("[\u2400-\u2426]", lambda match: f"⟨U+{ord(match[0]) - 0x2400:04X}⟩", visible(text))
-
-
-def typeset(
-    name: str,
-    caption: str,
-    titles: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    numeric: Sequence[bool],
-    widths: Sequence[int],
-) -> str:
-    """A LaTeX table from cells that are LaTeX already, with titles and a caption in plain text.
-
-    A table that may be too wide is shrunk to the line width if necessary; if its titles make it wide,
-    those of numeric columns are rotated. A table longer than a page is split over several pages.
-    `widths` are the lengths of the longest cell in each column, in characters.
-    """
-    long = len(rows) > _LONG
-    excess = [len(title) - width for title, width in zip(titles, widths, strict=True)]
-    wide = sum(widths) + sum(max(more, 0) + 2 for more in excess)
-    upright = wide > _WIDE and any(more > 2 for more, number in zip(excess, numeric, strict=True) if number)
-    rotated = [number and upright for number in numeric]
-    head = ["\\toprule", _row(map(_title, titles, rotated)), "\\midrule"]
-    columns = "".join("r" if number else "l" for number in numeric)
-    label = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    named = [f"\\caption{{{latex(caption)}}}", f"\\label{{tab:{label}}}"]
-    body = [_row(row) for row in rows]
-    if long and wide > _SIZES[-1][0]:
-        columns = _wrapped(titles, numeric, widths, wide)
-    lines = (_over_pages if long else _floating)(columns, head, body, named, wide)
-    boxed = upright or (wide > _NARROW and not long)
-    packages = ["booktabs", *(["graphicx"] if boxed else []), *(["longtable"] if long else []), "xcolor"]
-    return "\n".join([f"% needs \\usepackage{{{','.join(packages)}}}", *_fonts(lines), *lines]) + "\n"
-
-
-def _title(text: str, upright: bool) -> str:
-    return f"\\rotatebox{{90}}{{{latex(text)}}}" if upright else latex(text)
-
-
-def _row(cells: Iterable[str]) -> str:
-    return " & ".join(cells) + " \\\\"
-
-
-def _floating(
-    columns: str, head: Sequence[str], body: Sequence[str], named: Sequence[str], wide: int
-) -> list[str]:
-    tabular = [f"\\begin{{tabular}}{{{columns}}}", *head, *body, "\\bottomrule", "\\end{tabular}"]
-    if wide > _NARROW:
-        fitting = "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%"
-        tabular = [fitting, *tabular[:-1], tabular[-1] + "}"]
-    return ["\\begin{table}[t]", "\\centering", *tabular, *named, "\\end{table}"]
-
-
-def _wrapped(titles: Sequence[str], numeric: Sequence[bool], widths: Sequence[int], wide: int) -> str:
-    """The column specification, with the longest text column wrapped so that the table fits on a page."""
-    room = _TINY * 0.8  # leave some room, as letters differ in width
-    lengths = [0 if number else width for number, width in zip(numeric, widths, strict=True)]
-    longest = lengths.index(max(lengths))
-    rest = wide - max(len(titles[longest]), widths[longest]) - 2
-    share = max(0.1, (room - rest) / _TINY)
-    kinds = ["r" if number else "l" for number in numeric]
-    kinds[longest] = f"p{{{share:.2f}\\linewidth}}"
-    return "".join(kinds)
-
-
-def _over_pages(
-    columns: str, head: Sequence[str], body: Sequence[str], named: Sequence[str], wide: int
-) -> list[str]:
-    # A table that spans pages cannot be scaled afterwards, so it is set in a small font.
-    size = next((size for most, size in _SIZES if wide <= most), "\\tiny")
-    # Nor can it be in a two-column layout: switch to one column, and back after the table.
-    alone = (
-        "\\makeatletter\\let\\columnsagain\\relax"
-        "\\if@twocolumn\\onecolumn\\let\\columnsagain\\twocolumn\\fi\\makeatother"
-    )
-    return [
-        f"\\begingroup{alone}",
-        f"{size}\\setlength{{\\tabcolsep}}{{3pt}}",
-        f"\\begin{{longtable}}{{{columns}}}",
-        "".join(named) + "\\\\",
-        *head, "\\endfirsthead", *head, "\\endhead", "\\bottomrule", "\\endfoot",
-        *body,
-        "\\end{longtable}",
-        "\\columnsagain\\endgroup",
-    ]  # fmt: skip
-
-
-def _fonts(lines: Iterable[str]) -> list[str]:
-    """A comment about the characters that need a special font, if there are any."""
-    foreign = sorted({letter for line in lines for letter in line if not letter.isascii()} - _KNOWN)
-    if not foreign:
-        return []
-    some = " ".join(foreign[:10]) + (" …" if len(foreign) > 10 else "")
-    return [f"% {some} need a font that has them: \\usepackage[T1]{{fontenc}}, or LuaLaTeX with fontspec"]
-
 
 # ---- tables ----------------------------------------------------------------------------------------
 
@@ -206,21 +28,55 @@ class Table(Struct, frozen=True):
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
-    def to_latex(self) -> str:
-        """A `table` or `longtable` environment, whose first line names the packages it needs.
+    def rounded(self, decimals: int) -> Table:
+        """The table with scores and differences rounded to so many decimals.
+
+        Examples:
+            >>> table = Table("t", "F1.", ("system", "F1"), (("crf", Number(0.5, "50.0")),))
+            >>> text_of(table.rounded(2).rows[0][1])
+            '50.00'
+        """
+        rows = tuple(tuple(rounded(cell, decimals) for cell in row) for row in self.rows)
+        return replace(self, rows=rows)
+
+    def to_latex(self, *, wide: bool = False) -> str:
+        """A `table`, `table*` or `longtable` environment, whose first line names the packages it needs.
+
+        Rows without any number are left out, and repeated names in the first column become headings.
+
+        Args:
+            wide: whether to use both columns of the page even if one is enough.
 
         Examples:
             >>> table = Table("t", "F1.", ("system", "F1"), (("crf", Number(0.5, "50.0", best=True)),))
             >>> print(table.to_latex().splitlines()[7])
             crf & \\textbf{50.0} \\\\
         """
-        return typeset(
-            self.name,
-            self.caption,
-            self.header,
-            [[_latex_cell(cell) for cell in row] for row in self.rows],
-            numeric=list(map(self._numeric, range(len(self.header)))),
-            widths=list(map(self._width, range(len(self.header)))),
+        shown = self._with_numbers()
+        groups = shown._groups()
+        columns = [shown._tex_column(at) for at in range(bool(groups), len(self.header))]
+        return typeset(self.name, self.caption, columns, groups, wide=wide)
+
+    def _with_numbers(self) -> Table:
+        """The table without rows whose numbers are all undefined; as it is if no row would be left."""
+        rows = tuple(row for row in self.rows if not _is_empty(row))
+        return replace(self, rows=rows) if rows else self
+
+    def _groups(self) -> list[str]:
+        """The name in the first column of each row, if most rows repeat that of the row above."""
+        if len(self.header) < 3 or not all(isinstance(row[0], str) for row in self.rows):
+            return []
+        names = [text_of(row[0]) for row in self.rows]
+        distinct = [name for name, _ in groupby(names)]
+        return names if len(set(names)) == len(distinct) <= len(names) / 2 else []
+
+    def _tex_column(self, at: int) -> TexColumn:
+        cells = [row[at] for row in self.rows]
+        return TexColumn(
+            title=self.header[at],
+            cells=tuple(map(_latex_cell, cells)),
+            width=max(map(_typeset_width, cells), default=0),
+            numeric=self._numeric(at),
         )
 
     def to_markdown(self) -> str:
@@ -239,7 +95,7 @@ class Table(Struct, frozen=True):
         lines = [
             _markdown_row([markdown(title) for title in self.header]),
             _markdown_row(rule),
-            *(_markdown_row([_markdown_cell(cell) for cell in row]) for row in self.rows),
+            *(_markdown_row([_markdown_cell(cell) for cell in row]) for row in self._with_numbers().rows),
             "",
             markdown(self.caption),
         ]
@@ -269,9 +125,6 @@ class Table(Struct, frozen=True):
     def _numeric(self, index: int) -> bool:
         return any(isinstance(row[index], Number) for row in self.rows)
 
-    def _width(self, index: int) -> int:
-        return max((len(text_of(row[index])) for row in self.rows), default=0)
-
     def _parts(self, index: int) -> list[str]:
         """The suffixes of the CSV columns that one column is split into."""
         cells = [row[index] for row in self.rows]
@@ -297,6 +150,23 @@ def paper(section: Section) -> Table | None:
 
 def _plain_cell(cell: ViewCell) -> Cell:
     return cell if isinstance(cell, (str, Number, Interval)) else text_of(cell)
+
+
+def _is_empty(row: Sequence[Cell]) -> bool:
+    """Whether a row has numbers, none of which is defined."""
+    values = [
+        value
+        for cell in row
+        for value in (
+            [cell.value] if isinstance(cell, Number) else cell.ends if isinstance(cell, Interval) else []
+        )
+    ]
+    return bool(values) and not any(value is not None and defined(value) for value in values)
+
+
+def _typeset_width(cell: Cell) -> int:
+    """The width of a cell in characters, with its raised letters."""
+    return len(text_of(cell)) + (len(cell.letters) if isinstance(cell, Number) else 0)
 
 
 def _latex_cell(cell: Cell) -> str:
