@@ -30,6 +30,7 @@ __all__ = [
     "find_slices",
     "leaks",
     "load",
+    "paper",
     "place",
     "plan",
     "read",
@@ -64,6 +65,7 @@ _HOMES = {
     "find_slices": "slices:find_slices",
     "leaks": "leakage:leaks",
     "load": "document.loading:load",
+    "paper": "reports.paper:paper",
     "place": "placement:place",
     "plan": "planning:plan",
     "read": "formats:read",
@@ -92,6 +94,7 @@ if TYPE_CHECKING:
     from spanwise.metric import Metric
     from spanwise.placement import place
     from spanwise.planning import plan
+    from spanwise.reports.paper import paper
     from spanwise.sampling import sample
     from spanwise.slices import find_slices
     from spanwise.splitting import split

@@ -25,7 +25,7 @@ from spanwise.cli.main import main
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.errors import ChoiceError
 from spanwise.reports import tables as rooms
-from spanwise.reports.tables import Interval, Number, Table, latex, markdown, table, tables
+from spanwise.reports.tables import Interval, Number, Table, latex, markdown, table, tables, text_of
 
 TWO = documents.result("crf", "bert")
 STUDY = study_documents.study()
@@ -68,7 +68,11 @@ def test_rows_are_as_long_as_the_header_in_every_form(document: dict[str, Any]) 
         assert len(lines) == len(each.rows) + 1
         piped = [line for line in each.to_markdown().splitlines() if line.startswith("|")]
         assert len(piped) == len(each.rows) + 2
-        assert each.to_latex().count(r"\\" + "\n") == len(each.rows) + 1
+        text = each.to_latex()
+        panels = text.count(r"\begin{tabular}")
+        set_rows = [row for row in text.splitlines() if row.endswith(r"\\")]
+        headings = sum(row.startswith(r"\multicolumn") for row in set_rows)
+        assert len(set_rows) - headings == panels * (len(each._with_numbers().rows) + 1)
 
 
 def test_the_holistic_table_has_bold_letters_intervals_and_names_the_test() -> None:
@@ -178,7 +182,7 @@ def test_hostile_labels_stay_inert_in_all_tables() -> None:
             assert not set(text) & set("\x1b\u202e\r")
         assert not any(cell.startswith("=") for row in parsed(each.to_csv()) for cell in row)
         assert "</script>" not in each.to_markdown()
-        assert each.to_latex().count(r"\end{tabular}") == 1
+        assert each.to_latex().count(r"\end{tabular}") == each.to_latex().count(r"\begin{tabular}")
 
 
 def test_grey_cells_are_marked_in_latex_and_markdown() -> None:
@@ -230,13 +234,64 @@ def test_a_row_that_begins_with_a_star_or_a_bracket_keeps_it() -> None:
     assert "\n{*} \\\\\n{[}x{]} \\\\\n" in latex
 
 
-def test_latex_shrinks_a_wide_table_and_sets_its_titles_upright() -> None:
-    narrow = Table("t", "", ("x", "n"), (("PER", Number(1, "1")),)).to_latex()
-    assert "% needs \\usepackage{booktabs,xcolor}\n" in narrow and "resizebox" not in narrow
-    titles = tuple(f"a title of {at}" for at in range(9))
-    wide = Table("t", "", ("x", *titles), (("PER", *[Number(1, "1")] * 9),)).to_latex()
-    assert "% needs \\usepackage{booktabs,graphicx,xcolor}\n" in wide
-    assert "\\resizebox{\\ifdim\\width>\\linewidth" in wide and wide.count("\\rotatebox{90}{a title") == 9
+def numbers(columns: int, title: str = "n", text: str = "1") -> Table:
+    titles = tuple(f"{title} {at}" for at in range(columns))
+    return Table("t", "", ("x", *titles), (("PER", *[Number(1, text)] * columns),))
+
+
+def test_latex_fits_a_column_of_a_paper_in_type_of_seven_points_or_more() -> None:
+    narrow, full, both, panels = (numbers(at, text="92.2").to_latex() for at in (2, 9, 16, 60))
+    assert "% needs \\usepackage{booktabs,xcolor}\n" in narrow
+    assert "\\begin{table}" in narrow and "\\fontsize{10}{12}" in narrow
+    assert "\\begin{table}" in full and "\\fontsize{7}{8.4}" in full
+    assert "\\begin{table*}" in both and both.count("\\begin{tabular}") == 1
+    assert "\\begin{table*}" in panels and panels.count("\\begin{tabular}") > 1
+    for text in (narrow, full, both, panels):
+        assert "resizebox" not in text
+        assert all(float(size) >= 7 for size in re.findall(r"\\fontsize\{([\d.]+)\}", text))
+
+
+def test_latex_uses_both_columns_on_request() -> None:
+    assert "\\begin{table*}[t]" in numbers(2).to_latex(wide=True)
+    assert "\\begin{table}[t]" in numbers(2).to_latex()
+
+
+def test_long_titles_of_numbers_are_broken_into_lines() -> None:
+    latex = Table("t", "", ("x", "entity label consistency"), (("PER", Number(1, "1")),)).to_latex()
+    assert "x & \\shortstack[r]{entity\\\\label\\\\consistency} \\\\\n" in latex
+
+
+def test_repeated_names_become_headings_with_lines_between() -> None:
+    rows = tuple((data, system, Number(0.5, "50.0")) for data in ("EWE", "WNUT") for system in ("a", "b"))
+    grid = Table("t", "", ("dataset", "system", "F1"), rows)
+    body = grid.to_latex().partition("\\midrule\n")[2].partition("\\bottomrule")[0]
+    assert body == (
+        "\\multicolumn{2}{l}{\\emph{EWE}} \\\\\na & 50.0 \\\\\nb & 50.0 \\\\\n\\midrule\n"
+        "\\multicolumn{2}{l}{\\emph{WNUT}} \\\\\na & 50.0 \\\\\nb & 50.0 \\\\\n"
+    )
+    assert "multicolumn" not in Table("t", "", grid.header, rows[::2]).to_latex()
+    assert [row[0] for row in parsed(grid.to_csv())[1:]] == ["EWE", "EWE", "WNUT", "WNUT"]
+
+
+def test_rows_without_numbers_are_left_out_of_papers_and_kept_in_csv() -> None:
+    grid = Table("t", "", ("x", "y"), (("a", Number(None, "n/a")), ("b", Number(0.5, "50.0"))))
+    assert "n/a" not in grid.to_latex() and "n/a" not in grid.to_markdown()
+    assert parsed(grid.to_csv())[1] == ["a", "n/a"]
+
+
+def test_scores_can_be_rounded_to_two_decimals() -> None:
+    row = (
+        Number(0.92163, "92.2"), Number(0.92163, "92.2 ±0.4", std=0.00449), Number(-0.01236, "−1.2"),
+        Number(0.0131, "+1.3"), Number(12, "12"), Number(0.6, "+0.60"), Number(0.031, "0.031"),
+        Number(None, "n/a"), Interval((0.91, 0.93), "91.0–93.0"), Interval((-0.01, 0.02), "−1.0 to +2.0"),
+        "1.0",
+    )  # fmt: skip
+    (shown,) = Table("t", "", tuple("abcdefghijk"), (row,)).rounded(2).rows
+    assert [text_of(cell) for cell in shown] == [
+        "92.16", "92.16 ±0.45", "−1.24", "+1.31", "12", "+0.60", "0.031", "n/a", "91.00–93.00",
+        "−1.00 to +2.00", "1.0",
+    ]  # fmt: skip
+    assert Table("t", "", tuple("abcdefghijk"), (row,)).rounded(1).rows == (row,)
 
 
 def test_latex_spreads_a_long_table_over_several_pages() -> None:
@@ -247,12 +302,12 @@ def test_latex_spreads_a_long_table_over_several_pages() -> None:
 
 def test_latex_breaks_the_longest_text_of_a_long_table_that_is_too_wide() -> None:
     latex = Table("t", "", ("x", "text"), (("PER", "a word " * 40),) * 41).to_latex()
-    assert re.search(r"\\begin\{longtable\}\{lp\{0\.\d\d\\linewidth\}\}", latex)
+    assert re.search(r"\\begin\{longtable\}\{lp\{\d+pt\}\}", latex)
     assert latex.splitlines()[1].startswith("\\begingroup\\makeatletter") and "\\if@twocolumn" in latex
 
 
 def test_latex_names_the_letters_that_need_a_font() -> None:
-    assert "font" not in Table("t", "≤ ≥ × →", ("é",), (("ü",),)).to_latex()
+    assert "fontenc" not in Table("t", "≤ ≥ × →", ("é",), (("ü",),)).to_latex()
     latex = Table("t", "", ("x",), (("\u4eba",), ("\u0105",))).to_latex()
     assert latex.splitlines()[1] == (
         "% \u0105 \u4eba need a font that has them: \\usepackage[T1]{fontenc}, or LuaLaTeX with fontspec"
@@ -287,7 +342,7 @@ def test_latex_typesets_every_table_whatever_its_labels_are(tmp_path: Path, colu
     ]
     (tmp_path / "t.tex").write_text(
         f"\\documentclass[{columns}]{{article}}"
-        "\\usepackage{booktabs,graphicx,longtable,xcolor}\\begin{document}\n"
+        "\\usepackage{booktabs,longtable,xcolor}\\begin{document}\n"
         + "\\clearpage\n".join(table.to_latex() for table in document)
         + "\\end{document}\n"
     )
@@ -327,7 +382,15 @@ def test_the_command_writes_to_a_file(saved: Path, tmp_path: Path) -> None:
 
 def test_the_command_prints_all_tables(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table", str(saved), "all", "--latex"]) == 0
-    assert capsys.readouterr().out.count(r"\begin{table}") == len(rooms.names(TWO))
+    written = capsys.readouterr().out
+    assert written.count(r"\begin{table}") + written.count(r"\begin{table*}") == len(rooms.names(TWO))
+
+
+def test_the_command_refuses_choices_of_another_form(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table", str(saved), "labels", "--csv", "--decimals", "2"]) == 2
+    assert "CSV is not rounded" in capsys.readouterr().err
+    assert main(["table", str(saved), "labels", "--wide"]) == 2
+    assert "--latex" in capsys.readouterr().err
 
 
 def test_the_command_refuses_an_unknown_table(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:

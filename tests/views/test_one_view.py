@@ -102,8 +102,12 @@ def test_every_word_and_number_of_a_section_is_in_papers(
         values = {value for row in csv.reader(io.StringIO(table.to_csv())) for value in row}
         assert section.table is not None
         for row in section.table.rows:
+            numbers = [cell for cell in row if isinstance(cell, Number | Interval)]
+            left_out = bool(numbers) and all(text_of(cell) in ("n/a", "") for cell in numbers)
             for cell in row:
-                assert tables.latex(text_of(cell)) in latex and tables.markdown(text_of(cell)) in markdown
+                if not left_out:
+                    assert tables.latex(text_of(cell)) in latex
+                    assert tables.markdown(text_of(cell)) in markdown
                 for value in _values(cell):
                     assert value in values, (section.name, value)
 

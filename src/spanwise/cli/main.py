@@ -39,6 +39,7 @@ GROUPS = {
     },
     "papers": {
         "study": ("studies", "analyse datasets x models x runs from one TOML file"),
+        "paper": ("saved", "write a study's table, figure, tests and appendix as LaTeX"),
         "table": ("saved", "print one table of a saved result as LaTeX, Markdown or CSV"),
         "figures": ("saved", "draw the figures of a saved result as SVG, PDF or PNG"),
         "plan": ("planning", "say how many more units a comparison needs, from a saved result"),

@@ -175,6 +175,41 @@ def _summary(caption: str) -> str:
     return first if len(first) <= 76 else first[:75].rsplit(" ", 1)[0] + " …"
 
 
+PAPER_EXAMPLES = """examples:
+  spanwise paper study.json -o paper
+  spanwise paper study.json -o paper --decimals 2 --appendix scores,tough
+  spanwise paper run.json -o paper --wide --appendix none"""
+
+
+def add_paper(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `spanwise paper`."""
+    parser.add_argument("result", metavar="STUDY.json", help="a study or result document, written by --json")
+    parser.add_argument("-o", "--output", metavar="FOLDER", required=True, help="the folder to write")
+    add_typesetting(parser)
+    parser.add_argument(
+        "--appendix", metavar="NAMES",
+        help="the tables of the appendix, as 'spanwise table STUDY.json' lists them, separated by commas, or "
+        "none (default: the data and all scores, labels and tough mentions)",
+    )  # fmt: skip
+
+
+def run_paper(args: argparse.Namespace) -> int:
+    """Write the main table, a figure, what the tests say and an appendix as a LaTeX document.
+
+    The document compiles by itself, in two columns of 7.7 cm, or in the style of the ACL if acl.sty is in its
+    folder.
+    """
+    from spanwise.reports.paper import paper
+
+    names = None if args.appendix is None else [name.strip() for name in args.appendix.split(",")]
+    written = paper(
+        args.result, args.output, decimals=args.decimals or 1, wide=args.wide,
+        appendix=[] if names == ["none"] else names,
+    )  # fmt: skip
+    say(f"saved: {', '.join(map(str, written))}")
+    return 0
+
+
 EXPORT_EXAMPLES = (
     "forms:\n"
     + "".join(f"  {report.name:<13}{report.summary}\n" for report in REPORTS)
@@ -300,6 +335,7 @@ def run_workbench(args: argparse.Namespace) -> int:
 COMMANDS = {
     "report": Command(add_report, run_report, REPORT_EXAMPLES),
     "figures": Command(add_figures, run_figures, FIGURES_EXAMPLES),
+    "paper": Command(add_paper, run_paper, PAPER_EXAMPLES),
     "table": Command(add_table, run_table, TABLE_EXAMPLES),
     "export": Command(add_export, run_export, EXPORT_EXAMPLES),
     "workbench": Command(add_workbench, run_workbench, WORKBENCH_EXAMPLES),

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from spanwise.document import Document, Settings, given, usual_settings
 from spanwise.document.evaluation import Evaluation, ScoreGrid
-from spanwise.document.scores import PRIMARY, SCORE_PATHS, Comparison, SystemScores
+from spanwise.document.scores import PRIMARY, SCORE_PATHS, Comparison, ScoreTest, SystemScores
 from spanwise.settings import SETTINGS, default_value
 from spanwise.statistics import LEVEL
 from spanwise.views import sentences as sentences
@@ -265,9 +265,12 @@ _SCORES = {
 
 def compared_statement(comparison: Comparison, settings: Settings | StudySettings, family: str = "") -> str:
     """Which of two systems is better in the primary score, and how that was tested; empty if it was not."""
-    test = comparison.primary
-    score = "F1" if test is None else _SCORES.get(test.path, "F1")
-    return sentences.compared_sentence(comparison, settings, score, family)
+    return sentences.compared_sentence(comparison, settings, score_tested(comparison.primary), family)
+
+
+def score_tested(test: ScoreTest | None) -> str:
+    """The primary score of a test in words, as they follow a number."""
+    return "F1" if test is None else _SCORES.get(test.path, "F1")
 
 
 def statements(document: Document, *, every: bool = False) -> list[str]:
@@ -387,13 +390,13 @@ def out_of_reach(test: DatasetTest) -> str:
     return "" if decides(test) else f"n/a ({say.plural(test.datasets, 'dataset')})"
 
 
-def over_datasets(study: Study) -> dict[tuple[str, str], str]:
+def over_datasets(study: Study, *, places: int = 1) -> dict[tuple[str, str], str]:
     """For every pair, the sentence about its difference over datasets; empty if there is none."""
     pairs = study.analyses.bucket_wise.comparative
-    return {pair.systems: _over_datasets(study, pair, len(pairs)) for pair in pairs}
+    return {pair.systems: _over_datasets(study, pair, len(pairs), places) for pair in pairs}
 
 
-def _over_datasets(study: Study, pair: PairDiagnosis, tests: int) -> str:
+def _over_datasets(study: Study, pair: PairDiagnosis, tests: int, places: int) -> str:
     """The difference tested over datasets, and on how many of them each system is better by itself."""
     test, settings = pair.over_datasets, study.settings
     difference = given(test.difference) if test else None
@@ -405,11 +408,14 @@ def _over_datasets(study: Study, pair: PairDiagnosis, tests: int) -> str:
     names = " and ".join(map(say.visible, pair.systems))
     if p is None or not decides(test):
         ahead = say.visible(pair.systems[0 if difference > 0 else 1])
+        by = say.points(abs(difference), places)
         return (
-            f"Over datasets, {names}: {ahead} is ahead by {say.points(abs(difference))} {score} on average;"
+            f"Over datasets, {names}: {ahead} is ahead by {by} {score} on average;"
             f" {test.datasets} datasets are too few for Wilcoxon's test; {by_itself}."
         )
-    worded = sentences.better_by(pair.systems, difference, None, score, significant=bool(test.significant))
+    worded = sentences.better_by(
+        pair.systems, difference, None, score, significant=bool(test.significant), places=places
+    )
     parts = [
         f"Over datasets, {worded} on average",
         f"Wilcoxon over {test.datasets} datasets",

@@ -55,7 +55,13 @@ def compared_sentence(
 
 
 def better_by(
-    systems: Sequence[str], difference: float, bounds: Interval | None, score: str, *, significant: bool
+    systems: Sequence[str],
+    difference: float,
+    bounds: Interval | None,
+    score: str,
+    *,
+    significant: bool,
+    places: int = 1,
 ) -> str:
     """Which system is better and by how much, or that the two cannot be told apart.
 
@@ -68,10 +74,11 @@ def better_by(
     if difference < 0:
         first, second, difference = second, first, -difference
         ends = None if ends is None else (-ends[1], -ends[0])
-    within = f" [{points(ends[0])}, {points(ends[1])}]" if ends else ""
+    within = f" [{points(ends[0], places)}, {points(ends[1], places)}]" if ends else ""
+    by = points(difference, places)
     if significant:
-        return f"{first} is better than {second} by {points(difference)} {score}{within}"
-    ahead = f"{first} is ahead by {points(difference)}" if difference else "the difference is 0.0"
+        return f"{first} is better than {second} by {by} {score}{within}"
+    ahead = f"{first} is ahead by {by}" if difference else f"the difference is {by}"
     return f"{first} and {second} {NOT_APART}: {ahead} {score}{within}"
 
 

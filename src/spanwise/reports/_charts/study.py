@@ -28,8 +28,11 @@ def systems(document: Study) -> list[str]:
     return list(document.analyses.holistic)
 
 
-def holistic(document: Study, style: Style) -> Drawing:
-    """The mean score of every system on every dataset, with its interval, and runs as small dots."""
+def holistic(document: Study, style: Style, *, narrow: bool = False) -> Drawing:
+    """The mean score of every system on every dataset, with its interval, and runs as small dots.
+
+    If it is `narrow`, its texts can be read in one column of a paper.
+    """
     names = systems(document)
     table, score = document.analyses.holistic, words.study_score(document.analyses)
     rows = []
@@ -43,8 +46,10 @@ def holistic(document: Study, style: Style) -> Drawing:
             pair = points_pair(cell.ends("mean") if cell is not None else None)
             points.append(Dot(share(mean), pair, says, runs=[r for r in runs if r is not None]))
         mentions = 0 if part.dataset is None else part.dataset.mentions
-        rows.append(ChartRow(shortened(dataset, 20), words.plural(mentions, "mention"), points))
-    layout = ChartLayout(left=130, plot=300, columns=(4,), step=46)
+        title = shortened(dataset, 13 if narrow else 20)
+        rows.append(ChartRow(title, words.plural(mentions, "mention"), points))
+    left, plot = (92, 206) if narrow else (130, 300)
+    layout = ChartLayout(left=left, plot=plot, columns=(4,), step=46)
     return draw("holistic", f"Mean {score} over runs", rows, layout, style)
 
 

@@ -93,7 +93,8 @@ def save(
     for name in papers:
         charts |= paper(document, name, labels=labels, background=background)
     if names or not papers:
-        drawings = {drawing.name: drawing for drawing in _module("_drawings").drawings(document)}
+        made = _module("_drawings").drawings(document, narrow=columns == 1)
+        drawings = {drawing.name: drawing for drawing in made}
         for name in names:
             if name not in drawings:
                 raise unknown("figure of this result", name, drawings)

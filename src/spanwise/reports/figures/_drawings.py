@@ -76,13 +76,16 @@ def _titled(drawing: Drawing, score: str = "F1") -> Drawing:
     return replace(drawing, axis=axis.format(score=score))
 
 
-def drawings(document: Document) -> list[Drawing]:
-    """The drawings of a document, each with its legend; none for documents without figures."""
+def drawings(document: Document, *, narrow: bool = False) -> list[Drawing]:
+    """The drawings of a document, each with its legend; none for documents without figures.
+
+    With `narrow`, the main scores of a study fit one column of a paper.
+    """
     match document:
         case Evaluation():
             return [_titled(chart) for chart in _of_evaluation(document)]
         case Study():
-            own = [_titled(chart, _score(document)) for chart in _of_study(document)]
+            own = [_titled(chart, _score(document)) for chart in _of_study(document, narrow)]
             return [*own, *_of_datasets(document)]
         case Agreement():
             return analyses.agreement_drawings(document, STYLE)
@@ -122,11 +125,11 @@ def _of_evaluation(document: Evaluation) -> list[Drawing]:
     return charts
 
 
-def _of_study(document: Study) -> list[Drawing]:
+def _of_study(document: Study, narrow: bool) -> list[Drawing]:
     """Charts of scores, of dataset attributes and what drives difficulty, and of the gains of each pair."""
     systems = tuple(enumerate(study.systems(document)))
     datasets = tuple(enumerate(document.datasets))
-    charts = [replace(study.holistic(document, STYLE), legend=systems)]
+    charts = [replace(study.holistic(document, STYLE, narrow=narrow), legend=systems)]
     zeta, rho = study.radar(document, "zeta", STYLE), study.radar(document, "rho1", STYLE)
     several = [zeta, rho and replace(rho, name="radar-rho"), study.drivers(document, STYLE)]
     charts += [replace(chart, legend=datasets) for chart in several if chart]

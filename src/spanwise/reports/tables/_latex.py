@@ -16,7 +16,8 @@ _LONG = 40  # rows that fit on one page
 # The sizes of type to try, from large to small, with half of the space between columns; in points, because
 # what \scriptsize and the like mean depends on the document.
 _SIZES = ((10.0, 6.0), (9.0, 4.0), (8.0, 3.5), (7.0, 3.0))
-_LETTER = 0.52  # the width of a character in relation to the size of type
+_DIGIT = 0.51  # the width of a digit in relation to the size of type
+_LETTER = 1.1  # the width of letters in relation to that of digits
 _TEXT = 70.0  # points: the minimum width of a column of text that is broken into lines
 
 _SIGNS = {
@@ -111,8 +112,10 @@ class TexColumn(Struct, frozen=True):
         return tuple(wrap(self.title, max(self.width, longest), break_long_words=False)) or ("",)
 
     @property
-    def characters(self) -> int:
-        return max(self.width, *map(len, self.head))
+    def characters(self) -> float:
+        """The width of the column in digits; letters are a little wider."""
+        texts = [*map(len, self.head), 0 if self.numeric else self.width]
+        return max(self.width, _LETTER * max(texts))
 
 
 class _Setting(Struct, frozen=True):
@@ -168,7 +171,7 @@ def _setting(columns: Sequence[TexColumn], *, wide: bool) -> _Setting:
 def _points(columns: Iterable[TexColumn], size: tuple[float, float]) -> float:
     """The width of a table, in points."""
     letter, gap = size
-    return sum(_LETTER * letter * column.characters + 2 * gap for column in columns)
+    return sum(_DIGIT * letter * column.characters + 2 * gap for column in columns)
 
 
 def _broken(columns: Sequence[TexColumn], size: tuple[float, float], room: float) -> tuple[int, float] | None:
@@ -179,7 +182,7 @@ def _broken(columns: Sequence[TexColumn], size: tuple[float, float], room: float
     longest = max(texts, key=lambda at: columns[at].characters)
     left = room - _points([column for at, column in enumerate(columns) if at != longest], size) - 2 * size[1]
     # Short names are not broken to make room for numbers.
-    needed = min(2 * _TEXT, _LETTER * size[0] * columns[longest].characters / 2)
+    needed = min(2 * _TEXT, _DIGIT * size[0] * columns[longest].characters / 2)
     return (longest, left) if left >= max(_TEXT, needed) else None
 
 
@@ -237,11 +240,14 @@ def _floating(setting: _Setting, groups: Sequence[str], named: Sequence[str]) ->
     for at, columns in enumerate(setting.panels):
         if at:
             yield "\\par\\medskip"
-        yield f"\\begin{{tabular}}{{{_kinds(columns, setting.text)}}}"
+        # A page with one narrow column may be narrower than both columns of a paper.
+        yield ("\\makebox[\\linewidth]{" if setting.wide else "") + (
+            f"\\begin{{tabular}}{{{_kinds(columns, setting.text)}}}"
+        )
         yield from _head(columns)
         yield from _body(columns, groups)
         yield "\\bottomrule"
-        yield "\\end{tabular}"
+        yield "\\end{tabular}" + ("}" if setting.wide else "")
     yield from named
     yield f"\\end{{{environment}}}"
 
