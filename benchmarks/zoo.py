@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from spanwise.taggers import Job, train_all
+from spanwise_taggers import Job, train_all
 
 DATASETS = ("conll2003", "wnut16")
 ROWS = (
@@ -173,7 +173,7 @@ def unpack(args: argparse.Namespace) -> None:
     from spanwise.corpus import Annotation
     from spanwise.formats import read
     from spanwise.formats.writing import write
-    from spanwise.taggers.encoding import mentions_of
+    from spanwise_taggers.encoding import mentions_of
 
     reports = json.loads(Path(args.what[1]).with_suffix(".json").read_text(encoding="utf-8"))["runs"]
     gold: dict[str, Annotation] = {}

@@ -219,12 +219,12 @@ def columns() -> tuple[bytes, ...]:
 @cache
 def taggers() -> tuple[bytes, ...]:
     """The description and the weights of a small tagger."""
-    import spanwise.taggers
+    import spanwise_taggers
 
     with tempfile.TemporaryDirectory() as folder:
         train = Path(folder) / "train.conll"
         train.write_text(TEXTS["conll"][1] * 3, encoding="utf-8")
-        spanwise.taggers.train("crf", train, train).save(Path(folder) / "crf")
+        spanwise_taggers.train("crf", train, train).save(Path(folder) / "crf")
         return tuple((Path(folder) / "crf" / name).read_bytes() for name in ("tagger.json", "model.crfsuite"))
 
 

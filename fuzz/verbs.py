@@ -159,7 +159,7 @@ def tagger(path: Path, draw: random.Random) -> None:
     is_about = damaged[:1] == b"{"
     (folder / "tagger.json").write_bytes(damaged if is_about else about)
     (folder / "model.crfsuite").write_bytes(weights if is_about else damaged)
-    from spanwise.taggers import predict
+    from spanwise_taggers import predict
 
     predict(folder, path.with_name("gold.conll"))
 

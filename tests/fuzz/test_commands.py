@@ -15,7 +15,7 @@ import pytest
 from fuzz.working import lay_out
 
 import spanwise
-import spanwise.taggers
+import spanwise_taggers
 from fuzz import seeds, verbs
 from spanwise.cli.main import main
 from spanwise.columns import Column
@@ -164,7 +164,7 @@ def taggers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("pycrfsuite")
     folder = tmp_path_factory.mktemp("taggers")
     (folder / "train.conll").write_text(seeds.TEXTS["conll"][1] * 3)
-    spanwise.taggers.train("crf", folder / "train.conll", folder / "train.conll").save(folder / "crf")
+    spanwise_taggers.train("crf", folder / "train.conll", folder / "train.conll").save(folder / "crf")
     return folder
 
 
@@ -175,11 +175,11 @@ def test_a_damaged_model_cannot_kill_the_process(taggers: Path, tmp_path: Path) 
     for damaged in (far, model[: len(model) // 2], b"", b"lCRF"):
         (tmp_path / "crf" / "model.crfsuite").write_bytes(damaged)
         with pytest.raises(InputError, match="its file is damaged"):
-            spanwise.taggers.predict(tmp_path / "crf", taggers / "train.conll")
+            spanwise_taggers.predict(tmp_path / "crf", taggers / "train.conll")
 
 
 def test_another_process_gives_the_same_tags(taggers: Path) -> None:
-    from spanwise.taggers import crfsuite
+    from spanwise_taggers import crfsuite
 
     annotation = spanwise.read(taggers / "train.conll")
     model = (taggers / "crf" / "model.crfsuite").read_bytes()
@@ -211,14 +211,14 @@ def test_forged_sizes_allocate_no_memory(name: str, value: int, taggers: Path, t
     path = tmp_path / "network"
     model = "CcnnWrandCnnMlp" if name in ("layers", "width") else "CcnnWrandLstmMlp"
     train = taggers / "train.conll"
-    spanwise.taggers.train(
+    spanwise_taggers.train(
         model, train, train, device="cpu", epochs=1, hidden=8, width=8, char_filters=8
     ).save(path)
     about = msgspec.json.decode((path / "tagger.json").read_bytes())
     about["settings"][name] = value
     (path / "tagger.json").write_bytes(msgspec.json.encode(about))
     with pytest.raises(InputError, match="the weights do not fit"):
-        spanwise.taggers.load(path)
+        spanwise_taggers.load(path)
 
 
 @pytest.mark.parametrize("body", [b"\xff\xfe", b'"\xff"', b"[" * 100_000, b'{"sentence": 1e999}', b""])

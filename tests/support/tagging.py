@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spanwise.taggers import Job, Trained, train_all
+from spanwise_taggers import Job, Trained, train_all
 
 
 def trained_together(jobs: Sequence[Job], *, at_once: int | None = None) -> list[Trained]:

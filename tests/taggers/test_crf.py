@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="the extra 'zoo' is not installed")
 import torch
 from torch import Tensor
 
-from spanwise.taggers import crf
+from spanwise_taggers import crf
 
 Way: TypeAlias = Literal["chain", "tree"]
 LENGTHS = (5, 3, 1, 0)

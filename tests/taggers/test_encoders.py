@@ -20,7 +20,7 @@ from safetensors import torch as safetensors
 from tagging import trained_together
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from spanwise.taggers import Job, Trained, load, predict, train
+from spanwise_taggers import Job, Trained, load, predict, train
 
 WIDTH, MARKS = 16, ["[CLS]", "[PAD]", "[SEP]", "[UNK]"]
 SMALL: dict[str, Any] = {

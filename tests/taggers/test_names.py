@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from spanwise import ChoiceError
-from spanwise.taggers import names, parse
-from spanwise.taggers.settings import settings_for
+from spanwise_taggers import names, parse
+from spanwise_taggers.settings import settings_for
 
 
 @pytest.mark.parametrize("name", names())

@@ -17,7 +17,7 @@ pytest.importorskip("pycrfsuite", reason="the extra 'zoo' is not installed")
 
 from tagging import trained_together
 
-from spanwise.taggers import Job, Trained, load, predict, train, train_all
+from spanwise_taggers import Job, Trained, load, predict, train, train_all
 
 SMALL: dict[str, Any] = {
     "hidden": 32, "char_filters": 24, "width": 48, "layers": 2, "word_size": 24,

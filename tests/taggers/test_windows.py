@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanwise import Annotation, ChoiceError, Corpus, InputError, Mentions
-from spanwise.taggers import windows
-from spanwise.taggers.windowing import Mode, joined
+from spanwise_taggers import windows
+from spanwise.windows import Mode, joined
 
 corpora = st.lists(st.lists(st.integers(1, 6), min_size=1, max_size=5), min_size=1, max_size=4)
 

@@ -359,7 +359,7 @@ def run_convert(args: argparse.Namespace) -> int:
         return 0
     annotation = read(args.source, **reading_of(args))
     if args.context is not None:
-        from spanwise.taggers.windowing import joined
+        from spanwise.windows import joined
 
         annotation = joined(annotation, args.context, cross=args.cross_documents)
     if args.target == "-":

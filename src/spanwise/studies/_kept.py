@@ -287,7 +287,7 @@ def _train_in_process(trainings: list[TrainingRun], progress: Progress) -> None:
             paths = {role: str(Path(path).absolute()) for role, path in training.files.items()}
             jobs.append({**training.job, **paths, **target})
         file.write_text(json.dumps(jobs), encoding="utf-8")
-        command = [sys.executable, "-P", "-m", "spanwise.taggers", str(file)]
+        command = [sys.executable, "-P", "-m", "spanwise_taggers", str(file)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, encoding="utf-8") as process:
             for line in process.stdout or ():
                 progress(line.rstrip())

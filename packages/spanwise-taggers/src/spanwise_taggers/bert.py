@@ -17,7 +17,7 @@ from spanwise.columns import Ints
 from spanwise.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
-    from spanwise.taggers.network import Dropping
+    from spanwise_taggers.network import Dropping
 
 MARKS = ("[CLS]", "[SEP]", "[UNK]")
 MOST_PIECES = 12  # per word; a web address can have a hundred

@@ -17,8 +17,8 @@ import numpy as np
 from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.errors import ChoiceError, InputError, MissingExtra
 from spanwise.schemes import encode
-from spanwise.taggers.encoding import key_of, mentions_of
-from spanwise.taggers.settings import TaggerSettings
+from spanwise_taggers.encoding import key_of, mentions_of
+from spanwise_taggers.settings import TaggerSettings
 
 ALGORITHMS = ("ap", "lbfgs")
 AFFIXES = (1, 2, 3, 4, 5)  # lengths in characters; a shorter form is used whole
@@ -197,7 +197,7 @@ def predict_apart(model: bytes, corpus: Corpus, *, scores: bool = False) -> Ment
     mentions = _mentions(names, tags, corpus)
     if not scores:
         return mentions
-    from spanwise.taggers.scoring import with_scores
+    from spanwise_taggers.scoring import with_scores
 
     return with_scores(mentions, corpus, np.array(confidence))
 

@@ -9,11 +9,11 @@ import torch
 from numpy.typing import NDArray
 
 from spanwise.corpus import Corpus
-from spanwise.taggers.bert import Pretrained, Splitter
-from spanwise.taggers.encoding import Vocabulary, columns_of
-from spanwise.taggers.network import Batch, DeviceStore, Dropping, piece_states
-from spanwise.taggers.settings import TaggerSettings, encoder_folder
-from spanwise.taggers.windowing import windows
+from spanwise_taggers.bert import Pretrained, Splitter
+from spanwise_taggers.encoding import Vocabulary, columns_of
+from spanwise_taggers.network import Batch, DeviceStore, Dropping, piece_states
+from spanwise_taggers.settings import TaggerSettings, encoder_folder
+from spanwise.windows import windows
 
 TOKENS = 8192  # word pieces per batch
 

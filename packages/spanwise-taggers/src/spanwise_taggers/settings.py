@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Struct
 
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.taggers.naming import Model
-from spanwise.taggers.vectors import MINILM
-from spanwise.taggers.windowing import Mode, checked_mode
+from spanwise_taggers.naming import Model
+from spanwise_taggers.vectors import MINILM
+from spanwise.windows import Mode, checked_mode
 
 LARGE = 5000  # corpora with at least this many training sentences get fewer epochs and larger batches
 
@@ -83,7 +83,7 @@ def settings_for(model: Model, sentences: int, options: Mapping[str, object] | N
     """The default settings of a model, updated with those of `options["preset"]` and then with `options`.
 
     Examples:
-        >>> from spanwise.taggers.naming import parse
+        >>> from spanwise_taggers.naming import parse
         >>> settings_for(parse("CcnnWrandLstmCrf"), 14_000, {"epochs": 2}).epochs
         2
 

@@ -21,14 +21,14 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
-    from spanwise.taggers.api import Job, Trained, predict, train, train_all
-    from spanwise.taggers.naming import names, parse
-    from spanwise.taggers.saving import load
-    from spanwise.taggers.windowing import windows
+    from spanwise_taggers.api import Job, Trained, predict, train, train_all
+    from spanwise_taggers.naming import names, parse
+    from spanwise_taggers.saving import load
+    from spanwise.windows import windows
 
 
 def __getattr__(name: str) -> object:
     # Lazy, so that PyTorch is only imported with the first name that needs it.
     if name not in _HOMES:
-        raise AttributeError(f"module 'spanwise.taggers' has no attribute {name!r}")
-    return getattr(import_module(f"spanwise.taggers.{_HOMES[name]}"), name)
+        raise AttributeError(f"module 'spanwise_taggers' has no attribute {name!r}")
+    return getattr(import_module(f"spanwise_taggers.{_HOMES[name]}"), name)

@@ -13,14 +13,14 @@ from msgspec import Struct
 
 from spanwise.errors import InputError
 from spanwise.formats.writing import lost_note, write_results
-from spanwise.taggers.encoding import Vocabulary
-from spanwise.taggers.naming import Model
-from spanwise.taggers.settings import TaggerSettings
+from spanwise_taggers.encoding import Vocabulary
+from spanwise_taggers.naming import Model
+from spanwise_taggers.settings import TaggerSettings
 
 if TYPE_CHECKING:
-    from spanwise.taggers.api import Trained
-    from spanwise.taggers.building import TaggerDefinition
-    from spanwise.taggers.network import Tagger
+    from spanwise_taggers.api import Trained
+    from spanwise_taggers.building import TaggerDefinition
+    from spanwise_taggers.network import Tagger
 
 ABOUT, WEIGHTS, CRF = "tagger.json", "model.safetensors", "model.crfsuite"
 
@@ -118,7 +118,7 @@ def load(folder: str | Path) -> Trained:
     Raises:
         InputError: the folder has no tagger, or another version wrote it.
     """
-    from spanwise.taggers.api import Trained, require_torch
+    from spanwise_taggers.api import Trained, require_torch
 
     root = Path(folder)
     try:
@@ -136,7 +136,7 @@ def load(folder: str | Path) -> Trained:
         data = (root / CRF).read_bytes()
         return Trained(about.model, about.settings, about.seed, about.report, {}, crf=data)
     require_torch()
-    from spanwise.taggers.building import TaggerDefinition
+    from spanwise_taggers.building import TaggerDefinition
 
     known = TaggerDefinition(about.model, about.settings, about.vocabulary, about.feature_width, about.pieces)
     network = _network(known, about.word_size, root / WEIGHTS)
@@ -152,7 +152,7 @@ def _network(definition: TaggerDefinition, word_size: int, file: Path) -> Tagger
     from safetensors import SafetensorError, safe_open
     from safetensors.torch import load_file
 
-    from spanwise.taggers.building import empty_network, shapes_of
+    from spanwise_taggers.building import empty_network, shapes_of
 
     try:
         with safe_open(file, "pt") as weights:

@@ -64,8 +64,8 @@ def run_train(args: argparse.Namespace) -> int:
     """
     from pathlib import Path
 
-    from spanwise.taggers import train
-    from spanwise.taggers.saving import check_folder
+    from spanwise_taggers import train
+    from spanwise_taggers.saving import check_folder
 
     check_folder(Path(args.output))  # before hours of training, not after them
     options = options_of(args.options, args.set)
@@ -149,7 +149,7 @@ def run_tag(args: argparse.Namespace) -> int:
     """Tag a file with a tagger that spanwise trained."""
     from spanwise.errors import many
     from spanwise.formats.writing import check_scores_fit, write_results
-    from spanwise.taggers import predict
+    from spanwise_taggers import predict
 
     if args.scores:
         check_scores_fit(args.output, format=args.to)

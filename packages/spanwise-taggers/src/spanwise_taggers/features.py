@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from spanwise.corpus import Annotation, Corpus
 from spanwise.errors import InputError
 from spanwise.studies._kept import default_folder
-from spanwise.taggers.settings import TaggerSettings
+from spanwise_taggers.settings import TaggerSettings
 
 Halves = NDArray[np.float16]
 VERSION = 1  # of the computation; increase it to invalidate cached features
@@ -29,7 +29,7 @@ def features_of(kind: str, annotation: Annotation, settings: TaggerSettings, dev
     corpus = annotation.corpus
     if kind in {"features", "elmo"}:
         return _from_file(annotation, settings)
-    from spanwise.taggers import flair, minilm
+    from spanwise_taggers import flair, minilm
 
     provider = flair if kind == "flair" else minilm
     source = provider.source(settings)

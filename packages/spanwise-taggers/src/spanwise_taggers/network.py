@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from spanwise.taggers import crf
-from spanwise.taggers.bert import Bert
+from spanwise_taggers import crf
+from spanwise_taggers.bert import Bert
 
 CASES = 6
 

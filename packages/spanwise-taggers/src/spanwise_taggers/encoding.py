@@ -13,10 +13,10 @@ from spanwise.columns import Column, Ints, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.errors import InputError
 from spanwise.schemes import Tags, decode, encode
-from spanwise.taggers.vectors import Matrix, spellings
+from spanwise_taggers.vectors import Matrix, spellings
 
 if TYPE_CHECKING:
-    from spanwise.taggers.bert import Splitter
+    from spanwise_taggers.bert import Splitter
 
 MOST_CHARACTERS = 24  # per word; longer words are cut in the middle
 PADDING, UNKNOWN = 0, 1

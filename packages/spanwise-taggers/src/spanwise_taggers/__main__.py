@@ -8,8 +8,8 @@ from pathlib import Path
 
 from spanwise.formats import write_atomically
 from spanwise.formats.writing import lost_note, write_results
-from spanwise.taggers import Job, train_all
-from spanwise.taggers.api import TimeLeft, Trained
+from spanwise_taggers import Job, train_all
+from spanwise_taggers.api import TimeLeft, Trained
 
 
 def main(file: str) -> None:

@@ -19,18 +19,18 @@ from spanwise.corpus import Annotation, Mentions
 from spanwise.errors import ChoiceError, InputError, MissingExtra
 from spanwise.formats import read
 from spanwise.formats._format import ReadKeywords
-from spanwise.taggers.encoding import check_corpus, mentions_of
-from spanwise.taggers.naming import Model, parse
-from spanwise.taggers.scoring import f1_of, with_scores
-from spanwise.taggers.settings import TaggerSettings, settings_for
+from spanwise_taggers.encoding import check_corpus, mentions_of
+from spanwise_taggers.naming import Model, parse
+from spanwise_taggers.scoring import f1_of, with_scores
+from spanwise_taggers.settings import TaggerSettings, settings_for
 
 if TYPE_CHECKING:
     import torch
 
-    from spanwise.taggers.building import Material, TaggerDefinition
-    from spanwise.taggers.network import Tagger
-    from spanwise.taggers.training import TrainingOutcome
-    from spanwise.taggers.vectors import Matrix
+    from spanwise_taggers.building import Material, TaggerDefinition
+    from spanwise_taggers.network import Tagger
+    from spanwise_taggers.training import TrainingOutcome
+    from spanwise_taggers.vectors import Matrix
 
 AT_ONCE = {"cuda": 12, "cpu": 1}  # runs that are interleaved
 WINDOWS = (
@@ -87,7 +87,7 @@ class Trained(Struct, frozen=True, eq=False):
         Returns:
             Notes on what the files of its predictions have no place for.
         """
-        from spanwise.taggers.saving import save
+        from spanwise_taggers.saving import save
 
         return save(self, Path(folder))
 
@@ -186,7 +186,7 @@ def _parts(job: Job, files: dict[tuple[str, str], Annotation]) -> dict[str, Anno
 
 
 def _train_crf(job: Job, files: dict[tuple[str, str], Annotation], say: Callable[[str], None]) -> Trained:
-    from spanwise.taggers import crfsuite
+    from spanwise_taggers import crfsuite
 
     parts = _parts(job, files)
     settings = settings_for(parse("crf"), len(parts["training"].corpus), job.options)
@@ -219,8 +219,8 @@ def _train_networks(
 ) -> None:
     import torch
 
-    from spanwise.taggers.building import choose_device
-    from spanwise.taggers.training import side_by_side
+    from spanwise_taggers.building import choose_device
+    from spanwise_taggers.training import side_by_side
 
     # Must be set before the device is first used; otherwise only eight streams run concurrently.
     os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
@@ -289,7 +289,7 @@ class _Prepared:
 
     def material(self, job: Job) -> tuple[TaggerDefinition, Matrix | None, Material]:
         """The vocabulary, word vectors and arrays of a job; the first job that needs them builds them."""
-        from spanwise.taggers.building import in_windows, lay_out, learn
+        from spanwise_taggers.building import in_windows, lay_out, learn
 
         parts = _parts(job, self.files)
         model = parse(job.model)
@@ -306,8 +306,8 @@ class _Prepared:
         """A function that starts the run of a job."""
 
         def start(stream: torch.cuda.Stream | None) -> Iterator[TrainingOutcome | None]:
-            from spanwise.taggers.building import first_network
-            from spanwise.taggers.training import Run
+            from spanwise_taggers.building import first_network
+            from spanwise_taggers.training import Run
 
             known, table, material = self.material(job)
             run = Run(known, material, first_network(known, table, material, job.seed), job.seed, stream)
@@ -317,7 +317,7 @@ class _Prepared:
 
     def trained(self, job: Job, outcome: TrainingOutcome) -> Trained:
         """The tagger that results from a finished run."""
-        from spanwise.taggers.building import widen
+        from spanwise_taggers.building import widen
 
         known, _, material = self.material(job)
         parts = _parts(job, self.files)
@@ -431,13 +431,13 @@ def predict(
         tagger: a trained tagger, or the folder it was saved in.
         source: a file in any format with tokens, or an annotation.
     """
-    from spanwise.taggers.saving import load
+    from spanwise_taggers.saving import load
 
     loaded = load(tagger) if isinstance(tagger, str | Path) else tagger
     annotation = source if isinstance(source, Annotation) else read(source, **reading)
     check_corpus(annotation, "test")
     if loaded.crf is not None:
-        from spanwise.taggers import crfsuite
+        from spanwise_taggers import crfsuite
 
         mentions = crfsuite.predict_apart(loaded.crf, annotation.corpus, scores=scores)
         return _annotated(annotation, mentions)
@@ -448,9 +448,9 @@ def predict(
     require_torch()
     import torch
 
-    from spanwise.taggers.building import choose_device, extended, in_windows, lay_out
-    from spanwise.taggers.training import predict as tags_of
-    from spanwise.taggers.training import probabilities
+    from spanwise_taggers.building import choose_device, extended, in_windows, lay_out
+    from spanwise_taggers.training import predict as tags_of
+    from spanwise_taggers.training import probabilities
 
     chosen = choose_device(device)
     if chosen.type == "cpu":

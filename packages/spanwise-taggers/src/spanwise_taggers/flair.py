@@ -19,8 +19,8 @@ from torch import Tensor
 
 from spanwise.corpus import Corpus
 from spanwise.errors import InputError
-from spanwise.taggers.settings import TaggerSettings
-from spanwise.taggers.vectors import FLAIR
+from spanwise_taggers.settings import TaggerSettings
+from spanwise_taggers.vectors import FLAIR
 
 CHARACTERS = 2**17  # per batch
 DIRECTIONS = ("forward", "backward")

@@ -20,11 +20,11 @@ from msgspec import Struct
 from torch import Tensor
 
 from spanwise.columns import Ints, ints
-from spanwise.taggers.building import Material, TaggerDefinition
-from spanwise.taggers.encoding import mentions_of
-from spanwise.taggers.network import Batch, Tagger
-from spanwise.taggers.scoring import f1_of
-from spanwise.taggers.settings import TaggerSettings
+from spanwise_taggers.building import Material, TaggerDefinition
+from spanwise_taggers.encoding import mentions_of
+from spanwise_taggers.network import Batch, Tagger
+from spanwise_taggers.scoring import f1_of
+from spanwise_taggers.settings import TaggerSettings
 
 Result = TypeVar("Result")
 
