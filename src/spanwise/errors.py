@@ -44,6 +44,14 @@ class MissingExtra(SpanwiseError, ImportError):
             f"Install it with: pip install 'spanwise[{extra}]'"
         )
 
+    @classmethod
+    def package(cls, purpose: str, package: str) -> MissingExtra:
+        """The error that says which package of this project is needed, and how to install it."""
+        return cls(
+            f"{purpose} needs the package {package!r}, which is not installed.\n"
+            f"Install it with: pip install {package} (from a checkout: pip install . ./packages/{package})"
+        )
+
 
 class WorkerLost(SpanwiseError):
     """A worker process was killed from outside before it finished its part of the work."""

@@ -1,4 +1,4 @@
-"""Windows of sentences: the tokens that a tagger sees together, and those of them that it predicts."""
+"""Windows of sentences: the tokens that a model sees together, and those of them that it predicts."""
 
 from __future__ import annotations
 

@@ -15,10 +15,10 @@ from importlib import import_module
 from pathlib import Path
 
 ROOMS = [
-    "scipy.stats", *(f"spanwise.{room}" for room in (
+    "scipy.stats", "spanwise_taggers.api", *(f"spanwise.{room}" for room in (
         "agreement", "calibration", "curves", "description", "evaluation", "explanation", "placement",
         "planning", "sampling", "reports.outlets", "reports.tables", "reports.terminal", "slices",
-        "leakage", "studies", "suspicion", "taggers.api",
+        "leakage", "studies", "suspicion",
     )),
     "spanwise.reports.terminal._analyses", "spanwise.reports.terminal._data",
 ]  # fmt: skip

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanwise import Annotation, ChoiceError, Corpus, InputError, Mentions
-from spanwise_taggers import windows
-from spanwise.windows import Mode, joined
+from spanwise.windows import Mode, joined, windows
 
 corpora = st.lists(st.lists(st.integers(1, 6), min_size=1, max_size=5), min_size=1, max_size=4)
 

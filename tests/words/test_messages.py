@@ -35,7 +35,11 @@ from spanwise.errors import ChoiceError, InputError, MissingExtra, UnknownKey
 if TYPE_CHECKING:
     from spanwise.workbench.bench import Bench
 
-PACKAGE = Path(spanwise.__file__).parent
+# The folders of our packages, by the name under which their modules are listed.
+PACKAGES = {
+    "": Path(spanwise.__file__).parent,
+    "taggers/": ROOT / "packages/spanwise-taggers/src/spanwise_taggers",
+}
 # Some packages need an extra of their own. If it is not installed, for example after a quick start with the
 # extra `dev`, the package's page of examples and the errors its modules raise are left out.
 WINGS = {
@@ -202,20 +206,23 @@ def _sites(error: BaseException | None) -> Iterator[tuple[str, int]]:
         while frame is not None and frame.tb_next is not None:
             frame = frame.tb_next
         path = Path(frame.tb_frame.f_code.co_filename) if frame else Path()
-        if frame is not None and path.is_relative_to(PACKAGE):
-            yield path.relative_to(PACKAGE).as_posix(), frame.tb_lineno
+        for prefix, package in PACKAGES.items():
+            if frame is not None and path.is_relative_to(package):
+                yield f"{prefix}{path.relative_to(package).as_posix()}", frame.tb_lineno
         error = error.__context__
 
 
 def raised() -> dict[tuple[str, int], str]:
     """Every `raise` in the package that creates an error rather than passing one on, by module and line."""
     statements = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path.parent.name in WITHOUT:
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-                statements[path.relative_to(PACKAGE).as_posix(), node.lineno] = ast.unparse(node)
+    for prefix, package in PACKAGES.items():
+        for path in sorted(package.rglob("*.py")):
+            module = f"{prefix}{path.relative_to(package).as_posix()}"
+            if module.partition("/")[0] in WITHOUT:
+                continue
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+                    statements[module, node.lineno] = ast.unparse(node)
     return statements
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 INTERNAL = 70  # the exit status for a bug in spanwise itself
 
+TAGGERS = "spanwise-taggers"  # the package with the commands that train; found like those of strangers
+
 # The module and summary of each command, so that `--help` imports none of the modules.
 GROUPS = {
     "every day": {
@@ -53,8 +55,8 @@ GROUPS = {
         "apply": ("analyses", "keep the predictions whose score reaches a threshold"),
         "explain": ("analyses", "show the same predictions under every convention in use"),
         "export": ("saved", "export a saved result for other tools"),
-        "train": ("taggers", "train one of the papers' taggers by name"),
-        "tag": ("taggers", "tag a file with a trained tagger"),
+        "train": (TAGGERS, "train one of the papers' taggers by name"),
+        "tag": (TAGGERS, "tag a file with a trained tagger"),
         "reproduce": ("studies", "recompute the papers' published figures cell by cell"),
         "list": ("about", "list formats, schemes, attributes, bucketings and other names"),
         "completion": ("completion", "print the completion script of bash, zsh or fish"),
@@ -160,7 +162,8 @@ def _guarded(argv: list[str], *, terminable: bool) -> int:
             import traceback
 
             say("".join(traceback.format_exception(error)))
-            say("spanwise: this is a bug in spanwise itself.\nPlease report it with the lines above.")
+            where = _foreign(error) or "spanwise itself"
+            say(f"spanwise: this is a bug in {where}.\nPlease report it with the lines above.")
             return INTERNAL
         say(f"spanwise: {_text(error)}")
         return status
@@ -211,10 +214,6 @@ def _run(argv: list[str]) -> int:
         _top_parser().parsed(argv)
         sys.stderr.write(HELP.format(commands=_listing()))
         return 0
-    if name not in COMMANDS:
-        from spanwise.errors import unknown
-
-        raise unknown("command", name, COMMANDS)
     command = _command(name)
     arguments = command.parser(name).parsed(argv[1:])
     arguments.command_line = argv
@@ -244,8 +243,26 @@ def parser_of(name: str) -> Parser:
 def _command(name: str) -> Command:
     from importlib import import_module
 
-    commands: dict[str, Command] = import_module(f"spanwise.cli.{COMMANDS[name][0]}").COMMANDS
+    module, _ = COMMANDS.get(name, ("", ""))
+    if module in ("", TAGGERS):
+        return _registered(name)
+    commands: dict[str, Command] = import_module(f"spanwise.cli.{module}").COMMANDS
     return commands[name]
+
+
+def _registered(name: str) -> Command:
+    """The command that another package has registered under this name."""
+    from importlib.metadata import entry_points
+
+    from spanwise.errors import MissingExtra, unknown
+
+    registered = {point.name: point for point in entry_points(group="spanwise.commands")}
+    if name in registered:
+        command: Command = registered[name].load()
+        return command
+    if name in COMMANDS:
+        raise MissingExtra.package(f"spanwise {name}", TAGGERS)
+    raise unknown("command", name, [*COMMANDS, *sorted({*registered} - {*COMMANDS})])
 
 
 def _status(error: Exception) -> int | None:
@@ -255,6 +272,20 @@ def _status(error: Exception) -> int | None:
         return 2
     if isinstance(error, SpanwiseError | OSError | UnicodeError | MemoryError):
         return 3
+    return None
+
+
+def _foreign(error: Exception) -> str | None:
+    """The package of somebody else whose registered code raised the error."""
+    from importlib.metadata import entry_points
+    from traceback import walk_tb
+
+    modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    for group in entry_points().groups:
+        for point in entry_points(group=group) if group.startswith("spanwise.") else ():
+            root = point.module.partition(".")[0]
+            if root != "spanwise" and any(module.partition(".")[0] == root for module in modules):
+                return f"the package {root}"
     return None
 
 

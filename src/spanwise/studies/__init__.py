@@ -51,6 +51,7 @@ __all__ = [
     "Plan",
     "StudyDataset",
     "StudySystem",
+    "default_folder",
     "make_plan",
     "manifest_of",
     "of_runs",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import importlib.util
 import json
 import os
 import secrets
@@ -28,7 +29,7 @@ from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.document import to_encodable
-from spanwise.errors import ChoiceError, InputError, many
+from spanwise.errors import ChoiceError, InputError, MissingExtra, many
 from spanwise.formats import make_folder, sha256_of, write_atomically
 from spanwise.studies._manifest import Manifest, StudyDataset, StudySystem
 
@@ -202,7 +203,15 @@ class _Contents:
             return [
                 entry for part in system.command for entry in self.of(root / part) if (root / part).is_file()
             ]
-        return [entry for entry in self.of(Path(__file__).parents[1] / "taggers") if entry[0].endswith(".py")]
+        return [entry for entry in self.of(_taggers()) if entry[0].endswith(".py")]
+
+
+def _taggers() -> Path:
+    """The folder with the code of the taggers, which are a package of their own."""
+    found = importlib.util.find_spec("spanwise_taggers")
+    if found is None or found.origin is None:
+        raise MissingExtra.package("a study that trains taggers", "spanwise-taggers")
+    return Path(found.origin).parent
 
 
 def _trainings(

@@ -6,7 +6,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False
 
-__all__ = ["Job", "Trained", "load", "names", "parse", "predict", "train", "train_all", "windows"]
+__all__ = ["Job", "Trained", "load", "names", "parse", "predict", "train", "train_all"]
 
 _HOMES = {
     "Job": "api",
@@ -17,14 +17,12 @@ _HOMES = {
     "predict": "api",
     "train": "api",
     "train_all": "api",
-    "windows": "windowing",
 }
 
 if TYPE_CHECKING:
     from spanwise_taggers.api import Job, Trained, predict, train, train_all
     from spanwise_taggers.naming import names, parse
     from spanwise_taggers.saving import load
-    from spanwise.windows import windows
 
 
 def __getattr__(name: str) -> object:

@@ -17,8 +17,7 @@ from spanwise import __version__
 from spanwise.columns import Ints
 from spanwise.corpus import Annotation, Mentions
 from spanwise.errors import ChoiceError, InputError, MissingExtra
-from spanwise.formats import read
-from spanwise.formats._format import ReadKeywords
+from spanwise.formats import ReadKeywords, read
 from spanwise_taggers.encoding import check_corpus, mentions_of
 from spanwise_taggers.naming import Model, parse
 from spanwise_taggers.scoring import f1_of, with_scores

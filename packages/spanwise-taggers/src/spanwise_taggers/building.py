@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from spanwise.columns import Column, Ints, ints, offsets
 from spanwise.corpus import Annotation, Corpus, with_one_vocabulary
 from spanwise.errors import ChoiceError, InputError
+from spanwise.windows import Windows, windows
 from spanwise_taggers.bert import Bert, Pretrained, Splitter
 from spanwise_taggers.encoding import Vocabulary, build_words, check_corpus, columns_of, tag_codes, tag_names
 from spanwise_taggers.features import features_of
@@ -22,7 +23,6 @@ from spanwise_taggers.naming import Model
 from spanwise_taggers.network import Case, Characters, Cnn, DeviceStore, Features, Lstm, Pieces, Tagger, Words
 from spanwise_taggers.settings import TaggerSettings, encoder_folder
 from spanwise_taggers.vectors import Matrix, available_vectors, read_vectors, spellings
-from spanwise.windows import Windows, windows
 
 
 class TaggerDefinition(Struct, frozen=True, eq=False):

@@ -161,7 +161,5 @@ def run_tag(args: argparse.Namespace) -> int:
     return 0
 
 
-COMMANDS = {
-    "train": Command(add_train, run_train, TRAIN_EXAMPLES),
-    "tag": Command(add_tag, run_tag, TAG_EXAMPLES),
-}
+TRAIN = Command(add_train, run_train, TRAIN_EXAMPLES)
+TAG = Command(add_tag, run_tag, TAG_EXAMPLES)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from spanwise.corpus import Annotation, Corpus
 from spanwise.errors import InputError
-from spanwise.studies._kept import default_folder
+from spanwise.studies import default_folder
 from spanwise_taggers.settings import TaggerSettings
 
 Halves = NDArray[np.float16]

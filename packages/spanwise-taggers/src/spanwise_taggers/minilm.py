@@ -9,11 +9,11 @@ import torch
 from numpy.typing import NDArray
 
 from spanwise.corpus import Corpus
+from spanwise.windows import windows
 from spanwise_taggers.bert import Pretrained, Splitter
 from spanwise_taggers.encoding import Vocabulary, columns_of
 from spanwise_taggers.network import Batch, DeviceStore, Dropping, piece_states
 from spanwise_taggers.settings import TaggerSettings, encoder_folder
-from spanwise.windows import windows
 
 TOKENS = 8192  # word pieces per batch
 

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Struct
 
 from spanwise.errors import ChoiceError, InputError, unknown
+from spanwise.windows import Mode, checked_mode
 from spanwise_taggers.naming import Model
 from spanwise_taggers.vectors import MINILM
-from spanwise.windows import Mode, checked_mode
 
 LARGE = 5000  # corpora with at least this many training sentences get fewer epochs and larger batches
 
