@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from spanwise.workbench.bench import Bench
 
 # The folders of our packages, by the name under which their modules are listed.
+ROOT = Path(__file__).parents[2]
 PACKAGES = {
     "": Path(spanwise.__file__).parent,
     "taggers/": ROOT / "packages/spanwise-taggers/src/spanwise_taggers",
