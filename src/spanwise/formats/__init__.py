@@ -54,6 +54,7 @@ __all__ = [
     "Limits",
     "Options",
     "Problem",
+    "ReadKeywords",
     "Reader",
     "Validation",
     "file_of_bytes",
