@@ -22,9 +22,10 @@ from spanwise.errors import ChoiceError
 from spanwise.reports import figures, render
 from spanwise.reports._shown import run_name, study_shown
 from spanwise.reports.errors import listing, to_csv, to_jsonl, to_text
-from spanwise.reports.html.verdicts import overall_verdict, verdicts, worded
+from spanwise.reports.html.verdicts import findings, verdicts
 from spanwise.reports.tables import Number
 from spanwise.views import wording as words
+from spanwise.views.verdict import verdict
 
 SYSTEMS = ("large", "small", "rules")
 
@@ -63,12 +64,13 @@ def two_datasets(folder: Path) -> Study:
 
 
 def test_page_screen_and_statements_agree_on_the_lead_on_one_dataset(one_dataset: Study) -> None:
-    (row,), overall = verdicts(one_dataset), overall_verdict(one_dataset)
-    assert row.significant and row.significance == "significant, p < .001"
-    assert overall is not None and overall.leader == row.leader == "large"
-    tested = "t-test over 3 runs and 150 sentences, Holm over 3 pairs, p < .001"
-    assert overall.rest.endswith(f": significantly better ({tested}).")
-    assert "chance" not in one_dataset.to_html().partition("<h1>")[2].partition("</h1>")[0]
+    (row,), found = verdicts(one_dataset), verdict(one_dataset)
+    assert row.significant and row.significance == "significant, p < .001" and row.leader == "large"
+    assert str(found.sentence).startswith("large is better than small, the next of 3 systems, by ")
+    assert str(found.sentence).endswith("beyond chance (p < .001).")
+    assert "t-test over 3 runs and 150 sentences, Holm over 3 pairs" in found.test
+    headline = one_dataset.to_html().partition("<h1>")[2].partition("</h1>")[0]
+    assert re.sub("<[^>]+>", "", headline).replace("&lt;", "<") == str(found.sentence)
     screen = one_dataset.to_text(width=100)
     assert "cannot be told apart" not in screen
     statements = [str(line[0]) for line in one_dataset.table("statements").rows]
@@ -93,20 +95,19 @@ def test_a_lead_on_one_dataset_that_may_be_chance_is_described_as_such(one_datas
         for pair in part.comparisons
     ]
     changed = replace(one_dataset, datasets={"north": replace(part, comparisons=tuple(weak))})
-    overall = overall_verdict(changed)
-    assert overall is not None and ": the two cannot be told apart (t-test over 3 runs" in overall.rest
-    assert overall.rest.endswith(", p = .400).")
+    found = verdict(changed)
+    assert str(found.sentence).startswith("large, small and rules cannot be told apart: large is")
+    assert str(found.sentence).endswith("(p = .400).") and "t-test over 3 runs" in found.test
     untested = replace(one_dataset, datasets={"north": replace(part, comparisons=())})
-    overall = overall_verdict(untested)
-    assert overall is not None and overall.rest.endswith(" above small.")
+    assert str(verdict(untested).sentence).endswith("; this was not tested.")
 
 
 def test_too_few_datasets_are_never_said_to_show_chance(two_datasets: Study) -> None:
     pair = two_datasets.analyses.bucket_wise.comparative[0].over_datasets
     assert pair and pair.note and pair.p == 0.5
-    overall = overall_verdict(two_datasets)
-    assert overall is not None
-    assert "above small; 2 datasets are too few for Wilcoxon's test. It scores highest on 2" in overall.rest
+    found = verdict(two_datasets)
+    assert str(found.sentence) == "large is better than small, the next best, on 2 of 2 datasets."
+    assert found.test.endswith("Wilcoxon over 2 datasets: too few to decide")
     statements = [str(line[0]) for line in two_datasets.table("statements").rows]
     assert "2 datasets are too few to tell the 3 systems apart by Friedman's test." in statements
     over = [line for line in statements if line.startswith("Over datasets")]
@@ -226,7 +227,7 @@ def test_the_screen_of_one_system_with_runs_has_its_spread(folder: Path) -> None
     assert first.runs == (3, 3)
     note = f"(in 3 of 3 runs; these are the numbers of run {first.run})"
     assert note in " ".join(screen.split())
-    assert note in worded(study_shown(document)[0].document, first).rest
+    assert note in findings(study_shown(document)[0].document, [first])[0]
     assert note in str(render(document, "summary"))
 
 

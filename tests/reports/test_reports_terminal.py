@@ -243,7 +243,7 @@ def test_untested_systems_are_not_called_equal() -> None:
 
 
 def test_a_study_shows_every_analysis() -> None:
-    screen = render_screen(study_documents.study(), width=100, color=False)
+    screen = render_screen(study_documents.study(), width=100, color=False, detail="full")
     for title in ("Systems", "Differences", "By model", "By attribute", "Self-diagnosis",
                   "Comparative diagnosis", "Buckets", "Rank flips", "Tough mentions"):  # fmt: skip
         assert f"\n {title} " in screen
@@ -256,20 +256,20 @@ def test_a_study_shows_every_analysis() -> None:
 
 
 def test_screens_of_several_systems_explain_the_buckets() -> None:
-    screen = render_screen(documents.result("crf", "bert"), width=80, color=False)
+    screen = render_screen(documents.result("crf", "bert"), width=80, color=False, detail="full")
     assert "\n  token frequency  XS 0  S ≤ 0.001  L ≤ 0.01  XL above 0.01\n" in screen
 
 
 def test_a_study_explains_the_buckets_of_each_dataset() -> None:
     document = copy.deepcopy(study_documents.study())
     line = "  entity length    XS 1  S 2  L 3  XL 4 or more"
-    assert line in render_screen(document, width=80, color=False).splitlines()
+    assert line in render_screen(document, width=80, color=False, detail="full").splitlines()
     first, *_ = document["datasets"].values()
     document["datasets"]["other"] = copy.deepcopy(first)
     for runs in document["datasets"]["other"]["runs"].values():
         for run in runs.values():
             run["attributes"]["entity_length"]["buckets"][3]["label"] = "≥ 9"
-    screen = render_screen(document, width=80, color=False).splitlines()
+    screen = render_screen(document, width=80, color=False, detail="full").splitlines()
     assert any(re.search(r"entity length +news +XS 1 .* XL 4 or more", line) for line in screen)
     assert any(re.search(r"entity length +other +XS 1 .* XL ≥ 9", line) for line in screen)
     assert any(re.search(r"token frequency +all +XS 0", line) for line in screen)
@@ -405,7 +405,9 @@ def test_saved_files_and_suggested_commands_are_shown() -> None:
     document = documents.result()
     screen = render_screen(document, width=100, color=False, saved=["run.json", "run.html"])
     assert "saved run.json · run.html" in screen
-    assert "spanwise report run.json -o report.html" in screen
+    assert "spanwise report" not in screen and "spanwise table run.json labels" in screen
+    saved = render_screen(document, width=100, color=False, saved=["run.json"])
+    assert "spanwise report run.json -o report.html" in saved
     assert "spanwise errors gold.conll crf.conll --gold PER --predicted LOC" in screen
     shown = next(line for line in screen.splitlines() if "spanwise errors" in line)
     assert shown.endswith(" errors")

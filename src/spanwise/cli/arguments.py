@@ -383,6 +383,16 @@ def add_screen(group: argparse._ActionsContainer, what: str = "screen") -> None:
         add_signature(group, "at the end of the screen")
 
 
+def add_detail(group: argparse._ActionsContainer) -> None:
+    """Add the options for how much of an evaluation or a study the screen shows."""
+    choice = group.add_mutually_exclusive_group()
+    choice.add_argument(
+        "--brief", dest="detail", action="store_const", const="brief",
+        help="show the answer, what could change it, and the findings, but no tables",
+    )  # fmt: skip
+    choice.add_argument("--full", dest="detail", action="store_const", const="full", help="show every table")
+
+
 def add_signature(group: argparse._ActionsContainer, where: str) -> None:
     """Add the option for a short or long signature."""
     group.add_argument(
@@ -698,6 +708,11 @@ def show(document: Document, *, saved: Sequence[str] = (), args: argparse.Namesp
 
     sys.stdout.write(
         render(
-            document, width=args.width, color=wants_color(args.color), saved=saved, signature=args.signature
+            document,
+            width=args.width,
+            color=wants_color(args.color),
+            saved=saved,
+            signature=args.signature,
+            detail=getattr(args, "detail", None) or "usual",
         )
     )

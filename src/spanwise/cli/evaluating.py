@@ -14,6 +14,7 @@ from spanwise.cli.arguments import (
     Asked,
     Command,
     add_answers,
+    add_detail,
     add_engine,
     add_policy,
     add_reading,
@@ -79,6 +80,7 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
         help="show progress on standard error after two seconds, even if it is not a terminal",
     )  # fmt: skip
     add_screen(group)
+    add_detail(group)
 
 
 def add_gates(parser: argparse.ArgumentParser) -> None:

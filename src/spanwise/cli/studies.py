@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 
 from spanwise.cli.arguments import (
     Command,
+    add_detail,
     add_engine,
     add_screen,
     add_setting,
@@ -86,6 +87,7 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--parquet", metavar="FILE", help="write the tidy performance table as Parquet")
     group.add_argument("--quiet", action="store_true", help="show neither progress nor the screen")
     add_screen(group)
+    add_detail(group)
 
 
 def run_study(args: argparse.Namespace) -> int:

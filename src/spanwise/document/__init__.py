@@ -175,15 +175,21 @@ class Document(Struct, frozen=True, kw_only=True):
         return (msgspec.json.format(encoded, indent=spaces) if spaces else encoded) + b"\n"
 
     def to_text(
-        self, *, width: int | None = None, color: bool = False, signature: Literal["short", "long"] = "short"
+        self,
+        *,
+        width: int | None = None,
+        color: bool = False,
+        signature: Literal["short", "long"] = "short",
+        detail: Literal["brief", "usual", "full"] = "usual",
     ) -> str:
         """The text that the command line shows for this document.
 
         Its last line is the signature: "short" leaves out settings that have their default value, "long" does
-        not.
+        not. Of an evaluation or a study, `detail` "brief" shows the answer and the findings alone, "full" shows
+        every table.
         """
         render = resolve("reports.terminal:render")
-        return str(render(self, width=width, color=color, signature=signature))
+        return str(render(self, width=width, color=color, signature=signature, detail=detail))
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The document as one self-contained HTML page, also written to `path` if one is given."""

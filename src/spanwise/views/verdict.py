@@ -8,6 +8,7 @@ everything that could change it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 
 from msgspec import Struct
 
@@ -88,6 +89,25 @@ def verdict(document: DocumentLike) -> Verdict:
     )
 
 
+MOST_FINDINGS = 5
+
+
+def shown_findings(document: DocumentLike) -> list[str]:
+    """The findings to show under an answer, as sentences; those of several datasets name the dataset.
+
+    What a lead rests on is left out, because the answer says it.
+    """
+    document = as_document(document)
+    datasets = document.datasets if isinstance(document, ScoreGrid) else {}
+    rows = [
+        f"{say.visible(name)}: {say.finding(row)}" if len(datasets) > 1 else say.finding(row)
+        for name, part in datasets.items()
+        for row in part.findings
+        if row.kind != "lead"
+    ]
+    return rows[:MOST_FINDINGS]
+
+
 # ---- one dataset -----------------------------------------------------------------------------------
 
 
@@ -119,9 +139,7 @@ def _alone(name: str, part: DatasetRuns, score: float | None, settings: Settings
         scored += f", the mean of {len(runs)} runs"
     unit = settings.unit or "unit"
     over = say.plural(settings.units, unit) if settings.units else f"{unit}s"
-    test = (
-        f"{_level(settings)} interval {_ends(ends)} · over {over}{sentences.blocks(settings)}" if ends else ""
-    )
+    test = f"{_level(settings)} interval over {over}{sentences.blocks(settings)}" if ends else ""
     between = f", between {say.points(ends[0])} and {say.points(ends[1])}" if ends else ""
     return Verdict(sentence=words(f"{{}} scores {scored}{between}.", name), test=test)
 
@@ -146,13 +164,21 @@ def of_pair(
         return Verdict(sentence=_untested(means, first, second, rank, primary))
     if comparison.identical:
         return Verdict(sentence=words("{} and {} give the same predictions.", first, second))
-    by = f"{say.points(abs(test.difference))} {SCORE_NAMES[primary]}"
-    chance = f"p {sentences.sentence_p(test.p_corrected)}"
     leader, other = (first, second) if test.difference >= 0 else (second, first)
-    if test.significant:
-        sentence = words(f"{{}} is better than {{}}{rank} by {by}, beyond chance ({chance}).", leader, other)
+    by = f"{say.points(abs(test.difference))} {SCORE_NAMES[primary]}"
+    if test.significant or not others:
+        sentence = pair_sentence(
+            leader,
+            other,
+            abs(test.difference),
+            test.p_corrected,
+            primary,
+            significant=test.significant,
+            rank=rank,
+        )
     else:
-        sentence = _not_apart(part, leader, other, others, by, chance, test.difference)
+        chance = f"p {sentences.sentence_p(test.p_corrected)}"
+        sentence = _not_apart(part, leader, other, others, f"{by} ({chance})")
     return Verdict(
         sentence=sentence,
         reason=_reason(comparison, leader, part.runs),
@@ -180,29 +206,53 @@ def _untested(means: Mapping[str, float | None], first: str, second: str, rank: 
     return words(f"{{}} is ahead of {{}}{rank} by {by}; this was not tested.", first, second)
 
 
-def _not_apart(
-    part: DatasetRuns, leader: str, other: str, others: Sequence[str], by: str, chance: str, difference: float
+def pair_sentence(
+    leader: str,
+    other: str,
+    lead: float,
+    p: float | None,
+    primary: str,
+    *,
+    significant: bool,
+    rank: str = "",
 ) -> Clause:
-    """That two systems cannot be told apart; with more systems, from which ones the leader cannot be."""
-    ahead = f"{{}} is ahead by {by}" if difference else f"the difference is {by}"
-    names = (leader,) if difference else ()
-    if not others:
-        return words(f"{{}} and {{}} {sentences.NOT_APART}: {ahead} ({chance}).", leader, other, *names)
-    decided = [
-        name
-        for name in others
-        for row in [part.comparison(leader, name)]
-        if row is not None and row.primary is not None and not row.primary.significant
-    ]
-    equal = [other, *decided]
-    listed = ", ".join(["{}"] * len(equal[:MOST_NAMED]))
-    listed = " and ".join(listed.rsplit(", ", 1)) if len(equal) <= MOST_NAMED else listed
-    more = f" and {len(equal) - MOST_NAMED} more" if len(equal) > MOST_NAMED else ""
-    ahead = f"it is ahead of {{}}, the next of {len(others) + 2} systems, by {by}"
-    return words(
-        f"{{}} {sentences.NOT_APART} from {listed}{more}: {ahead} ({chance}).",
-        leader, *equal[:MOST_NAMED], other,
-    )  # fmt: skip
+    """Which of two systems is better and by how much, or that they cannot be told apart.
+
+    Examples:
+        >>> str(pair_sentence("a", "b", 0.048, 0.0004, "f1", significant=True))
+        'a is better than b by 4.8 F1, beyond chance (p < .001).'
+        >>> str(pair_sentence("a", "b", 0.004, 0.38, "f1", significant=False))
+        'a and b cannot be told apart: a is ahead by 0.4 F1 (p = .380).'
+    """
+    by, chance = f"{say.points(lead)} {SCORE_NAMES[primary]}", f"p {sentences.sentence_p(p)}"
+    if significant:
+        return words(f"{{}} is better than {{}}{rank} by {by}, beyond chance ({chance}).", leader, other)
+    if not lead:
+        text = f"{{}} and {{}} {sentences.NOT_APART}: the difference is {by} ({chance})."
+        return words(text, leader, other)
+    text = f"{{}} and {{}} {sentences.NOT_APART}: {{}} is ahead by {by} ({chance})."
+    return words(text, leader, other, leader)
+
+
+def _not_apart(part: DatasetRuns, leader: str, other: str, others: Sequence[str], by: str) -> Clause:
+    """The systems that cannot be told apart from the leader, and how far it is ahead of the next."""
+    equal = [other, *(name for name in others if _alike(part, leader, name))]
+    among = all(_alike(part, one, two) for one, two in combinations(equal, 2))
+    names = ([leader] if among else []) + equal
+    listed = ", ".join(["{}"] * len(names[: MOST_NAMED + 1]))
+    if len(names) > MOST_NAMED + 1:
+        listed += f" and {len(names) - MOST_NAMED - 1} more"
+    else:
+        listed = " and ".join(listed.rsplit(", ", 1))
+    text = f"{listed} {sentences.NOT_APART}" if among else f"{{}} {sentences.NOT_APART} from {listed}"
+    shown = ([] if among else [leader]) + names[: MOST_NAMED + 1]
+    return words(f"{text}: {{}} is ahead by {by}.", *shown, leader)
+
+
+def _alike(part: DatasetRuns, one: str, other: str) -> bool:
+    """Whether two systems were tested and do not differ significantly."""
+    row = part.comparison(one, other)
+    return row is not None and row.primary is not None and not row.primary.significant
 
 
 def _tested(comparison: Comparison, test: ScoreTest, settings: Settings | StudySettings, family: str) -> str:
@@ -247,16 +297,14 @@ def _reason(comparison: Comparison, leader: str, runs: Mapping[str, Mapping[str,
     loss = _difference(given(lead.loss), lead.loses)
     other = lead.other or ""
     if lead.even:
-        text = (
-            f"They differ on parts of the data: {{}} has {gain} on {_safe(there)}, {loss} on {_safe(loses)}."
-        )
-        return words(text, leader)
+        text = f"On parts of the data they differ: {{}} is better on {_safe(there)} ({gain}), "
+        return words(f"{text}{{}} on {_safe(loses)} ({_positive(loss)}).", leader, other)
     share = _contribution(comparison, leader, lead)
     most = share is not None and 2 * share > (lead.overall or 0.0)
     text = f"{'Most' if most else 'Part'} of the lead is on {_safe(there)} ({gain})"
     if not loses:
         return Clause(f"{text}.")
-    return words(f"{text}; {{}} is better on {_safe(loses)} ({loss.replace(say.MINUS, '+')}).", other)
+    return words(f"{text}; {{}} is better on {_safe(loses)} ({_positive(loss)}).", other)
 
 
 def _safe(text: str) -> str:
@@ -265,6 +313,10 @@ def _safe(text: str) -> str:
 
 def _difference(value: float | None, path: Sequence[str]) -> str:
     return f"{say.signed(value)} {say.SCORES.get(path[-1], path[-1])}" if path else ""
+
+
+def _positive(difference: str) -> str:
+    return difference.replace(say.MINUS, "+", 1)
 
 
 def _contribution(comparison: Comparison, leader: str, lead: Finding) -> float | None:

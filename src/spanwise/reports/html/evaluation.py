@@ -28,11 +28,10 @@ from spanwise.reports._shown import (
 from spanwise.reports.html.analyses import cost_parts, panel, readings
 from spanwise.reports.html.packing import contents
 from spanwise.reports.html.verdicts import (
+    answered,
     averages,
     findings,
-    overall_verdict,
     packed_pairs,
-    verdict,
     verdicts,
 )
 from spanwise.views import sentences as sentences
@@ -331,6 +330,7 @@ def evaluation_parts(document: Evaluation) -> dict[str, object]:
         "costs": cost_parts(document),
         "answers": [(name, placed, panel(placed)) for name, placed in (document.answers or {}).items()],
         "data": {"sets": [packed_set(shown)]},
+        "answer": answered(document, view.order),
         **(_few(document, view) if few else {"template": "many.html.jinja", "sets": [view]}),
     }
 
@@ -350,7 +350,6 @@ def _few(document: Evaluation, view: DatasetView) -> dict[str, object]:
         "attributes": view.attributes,
         "primary": document.settings.primary or "f1",
         "primary_path": PRIMARY[document.settings.primary or "f1"],
-        "verdict": verdict(document),
         "findings": findings(document),
         "most_labels": evaluation.MOST_LABELS,
         "charts": view.charts,
@@ -465,7 +464,7 @@ def study_parts(document: Study) -> dict[str, object]:
         "data": {"sets": [packed_set(dataset) for dataset in shown]} if sets else None,
         "names": study.systems(document),
         "score": words.study_score(analyses),
-        "overall": overall_verdict(document),
+        "answer": answered(document, study.systems(document)),
         "verdicts": verdicts(document),
         "averages": averages(document),
         "datasets": datasets,

@@ -344,16 +344,14 @@
 
   // ---- show the pair ------------------------------------------------------------------------------------
   const findings = () => {
-    const pair = pairOf(), own = data.board.own[now.a];
-    const even = pair.lead.includes("data-even");
-    const others = (even ? [pair.lead, ...own] : [own[0], pair.lead, ...own.slice(1)]).filter(Boolean).slice(0, 4);
-    const items = now.a === 0 && now.b === 1 ? data.board.first : others;
+    const items = (now.a === 0 && now.b === 1 ? data.board.first : data.board.own[now.a]).slice(0, 5);
     $("findings").innerHTML = items.join("") || '<li><span class="sign" aria-hidden="true">\u00b7</span><span>No finding concerns at least 50 mentions, is worth 1 F1 and is beyond chance.</span></li>';
   };
   const colours = () => {
     // The better system comes first in a headline, but A is always blue and B orange.
     if (turn() > 0 || data.names.length === 2) return;
-    for (const span of $("headline").querySelectorAll(".c0, .c1")) span.className = span.className === "c0" ? "c1" : "c0";
+    const named = [$("headline"), $("pair-reason") || $("reason")].flatMap((element) => element ? [...element.querySelectorAll(".c0, .c1")] : []);
+    for (const span of named) span.className = span.className === "c0" ? "c1" : "c0";
   };
   // How many letters of a name fit in its menu, whose width is set in page.css.
   const fitting = () => {
@@ -377,6 +375,10 @@
   const draw = () => {
     if (!data.board) return;
     $("headline").innerHTML = pairOf().head;
+    for (const [part, fill] of [["reason", "innerHTML"], ["how", "textContent"]]) {
+      const element = $(`pair-${part}`) || $(part);
+      if (element) element[fill] = pairOf()[part];
+    }
     colours();
     findings();
     fillChoices();

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from msgspec import UNSET, Struct, to_builtins
-from msgspec.structs import replace
 
 from spanwise.diagnosis import F1, PREDICTED, lead_over_runs, mean_of, or_nan
-from spanwise.document import Settings, given
-from spanwise.document.evaluation import Evaluation
+from spanwise.document.evaluation import DatasetRuns, Evaluation
 from spanwise.document.scores import (
     PRIMARY,
     BucketScores,
@@ -21,9 +19,9 @@ from spanwise.document.scores import (
     ScoreTest,
     SystemScores,
 )
-from spanwise.document.study import DatasetTest, Study
-from spanwise.findings import findings_of, findings_over_runs, lead_finding
-from spanwise.reports._charts import shortened, titled
+from spanwise.document.study import Study
+from spanwise.findings import findings_of, findings_over_runs
+from spanwise.reports._charts import SERIES, shortened, titled
 from spanwise.reports._document import examples
 from spanwise.reports._shown import (
     Path,
@@ -32,148 +30,78 @@ from spanwise.reports._shown import (
     mean_score,
     run_values,
     score_at,
-    study_settings,
 )
-from spanwise.views import sentences as sentences
+from spanwise.views import sentences
 from spanwise.views import wording as words
-from spanwise.views.standing import compared, decides, ranked, tested_on
+from spanwise.views.cells import Clause
+from spanwise.views.standing import tested_on
+from spanwise.views.verdict import of_pair, verdict
 
-# ---- an evaluation: who scores what, whether the lead is real, and at most four findings -----------
-
-
-class VerdictItem(Struct, frozen=True):
-    """One sentence of the verdict: its sign, the emphasised start, the rest, and a link."""
-
-    sign: str
-    strong: str
-    rest: str
-    link: str | None = None
-    href: str | None = None
-    even: bool = False  # the systems differ in parts of the data but not overall: shown first
+# ---- findings as list items, with links to their mentions --------------------------------------------
 
 
-def verdict(document: Evaluation) -> list[tuple[str, str]]:
-    """The headline as pieces of text, each with the system it names or an empty string."""
-    order = ranked(document)
-    first = order[0]
-    primary = document.settings.primary or "f1"
-    best = document.systems[first]
-    scored = f" scores {words.points(best.primary(primary))} {words.SCORED[primary]}"
-    pieces = [(words.visible(first), first), (scored, "")]
-    if len(order) == 1:
-        pair = words.interval(best.primary_ends(primary))
-        return [*pieces, (f", between {pair.replace('–', ' and ')}." if pair else ".", "")]
-    second = order[1]
-    comparison = document.comparison(first, second)
-    test = compared(document, first, second, PRIMARY[primary])
-    if comparison is None or test is None or not words.defined(test.difference):
-        score = words.points(document.systems[second].primary(primary))
-        return [*pieces, (", ", ""), (words.visible(second), second), (f" {score}.", "")]
-    rank = "" if len(order) == 2 else f", the next of {len(order)} systems"
-    lead = words.signed(test.difference).lstrip("+")
-    if not test.difference:
-        return [*pieces, (", the same as ", ""), (words.visible(second), second), (".", "")]
-    end = f"{rank}{_settled(comparison, document.settings)}."
-    return [*pieces, (f", {lead} above ", ""), (words.visible(second), second), (end, "")]
+SIGNS = {"gain": "−", "tough": "−", "slice": "−", "lead": "+", "data": "!", "alias": "!", "truncation": "!"}
+CLASSES = {"−": "sminus", "+": "splus", "!": "scheck"}
 
 
-def _settled(comparison: Comparison, settings: Settings, family: str = "") -> str:
-    """What the test says about a lead: the better system, or that the two cannot be told apart."""
-    test = comparison.primary
-    if test is None or test.p_corrected is None:
-        return ""
-    how = sentences.how_tested(comparison, settings, family)
-    verdict = "significantly better" if test.significant else f"the two {sentences.NOT_APART}"
-    return f": {verdict} ({how})"
+class Answered(Struct, frozen=True):
+    """The answer of a document as markup, how it was tested, and what could change it."""
+
+    headline: Markup
+    reason: Markup
+    test: str
+    checks: Sequence[str]
 
 
-def findings(document: Evaluation) -> list[VerdictItem]:
-    """The findings of the document in words, each with a link to its mentions."""
-    return [worded(document, finding) for finding in document.findings]
+def answered(document: Evaluation | Study, order: Sequence[str]) -> Answered:
+    """The answer of a document, with systems in the colours of their order."""
+    found = verdict(document)
+    colours = {name: at for at, name in enumerate(order)}
+    return Answered(
+        coloured(found.sentence, colours), coloured(found.reason, colours), found.test, found.checks
+    )
 
 
-def worded(document: Evaluation, finding: Finding) -> VerdictItem:
-    """One finding in words."""
+def findings(document: Evaluation, rows: Iterable[Finding] | None = None) -> list[Markup]:
+    """The findings as HTML list items; what a lead rests on is said by the headline."""
+    rows = document.findings if rows is None else rows
+    return [_item(document, row) for row in rows if row.kind != "lead"]
+
+
+def _item(document: Evaluation, finding: Finding) -> Markup:
+    """A finding as an HTML list item, with a link to the mentions it counts."""
+    strong, rest = words.finding_parts(finding)
+    if not strong.startswith(words.visible(finding.system or "\0")):  # names keep their spelling
+        strong = words.capital(strong)
+    text, href = _link(document, finding)
+    link = Markup()
+    if text and href:
+        link = Markup('<a href="{}">{}</a>').format(href, text)
+    elif text:
+        link = Markup('<span class="muted">{}</span>').format(text)
+    sign = SIGNS[finding.kind]
+    item = '<li><span class="sign {}" aria-hidden="true">{}</span><span><strong>{}:</strong> {}</span>{}</li>'
+    return Markup(item).format(
+        CLASSES[sign], sign, strong, f"{rest}{words.agreement(finding)}.", link
+    )  # fmt: skip
+
+
+def _link(document: Evaluation, finding: Finding) -> tuple[str | None, str | None]:
+    """The number of mentions or errors behind a finding, and the link to them."""
     match finding.kind:
         case "gain":
-            return _over_runs(_gain(document, finding), finding)
-        case "tough" | "slice":
-            return _over_runs(_weak(document, finding), finding)
-        case "lead":
-            return _lead_item(document, finding)
-        case "data":
-            return _data(finding)
+            number = finding.count or 0
+            href = examples(number, unit="error", system=finding.system, outcome=finding.path[1])
+            return words.plural(number, "error"), href
         case "alias":
-            return _alias(finding)
+            chosen = {key: str(value) for key, value in finding.filter.items()}
+            return words.plural(finding.value, "error"), examples(finding.value, unit="error", **chosen)
+        case "data":
+            return "method", "#method"
         case "truncation":
-            strong, rest = words.truncation_parts(finding)
-            return VerdictItem("!", f"{strong}:", f"{rest}.")
-
-
-def _over_runs(item: VerdictItem, finding: Finding) -> VerdictItem:
-    """The item, followed by the number of runs that show the finding."""
-    return replace(item, rest=f"{item.rest.removesuffix('.')}{words.agreement(finding)}.")
-
-
-def _named(document: Evaluation, finding: Finding) -> str:
-    """The system that a finding is about; empty if there is only one."""
-    return words.visible(finding.system) if len(document.systems) > 1 else ""
-
-
-def _gain(document: Evaluation, finding: Finding) -> VerdictItem:
-    kind, name = finding.path[1], _named(document, finding)
-    title = {
-        "LE": "Wrong labels", "BE": "Wrong boundaries", "LBE": "Wrong label and boundary",
-        "FN": "Missed mentions", "FP": "Spurious mentions",
-    }[kind]  # fmt: skip
-    title += f" cost {name} the most" if name else " cost the most"
-    title += f", or {words.either([words.costly(tie) for tie in finding.ties])}:" if finding.ties else ":"
-    rest = f"fixing them would add {words.points(finding.value)} F1."
-    number = finding.count or 0
-    href = examples(number, unit="error", system=finding.system, outcome=kind)
-    return VerdictItem("−", title, rest, words.plural(number, "error"), href)
-
-
-def _weak(document: Evaluation, finding: Finding) -> VerdictItem:
-    score = words.SCORES.get(finding.score or "", finding.score)
-    against, name = given(finding.against), _named(document, finding)
-    if finding.kind == "tough":
-        strong = f"New names are hard for {name}:" if name else "New names are hard:"
-        rest = f"{score} {words.points(finding.value)} on mentions unseen with their label"
-        rest += f", against {words.points(against)} on seen ones." if words.defined(against) else "."
-    else:
-        title = words.slice_title(_kind(finding), finding.path[-2], finding.title or None)
-        strong = f"{name} is weak where {title}:" if name else f"Weak where {title}:"
-        rest = f"{score} {words.points(finding.value)}"
-        rest += f", against {words.points(against)} overall" if words.defined(against) else ""
-        rest += f"{words.tested(finding)}."
-    return VerdictItem("−", strong, rest, *_mentions(document, finding))
-
-
-def _kind(finding: Finding) -> str:
-    return {"exact": "label", "tough": "tough"}.get(finding.path[0], "bucket")
-
-
-def _lead_item(document: Evaluation, finding: Finding) -> VerdictItem:
-    other = words.visible(finding.other or "the next system")
-    if finding.even:
-        gain, loss = (words.path_title(path).rsplit(", ", 1) for path in (finding.path, finding.loses))
-        strong = f"{words.capital(words.parts_differ(finding))}:"
-        rest = f"{words.signed(finding.value)} {gain[1]} on {gain[0]}, "
-        rest += f"{words.signed(given(finding.loss))} {loss[1]} on {loss[0]}."
-        return VerdictItem("+", strong, rest, *_mentions(document, finding), even=True)
-    if finding.path in PRIMARY.values():
-        lead = f"{words.signed(finding.value)} {words.SCORED[finding.primary or 'f1']}."
-        strong, rest = f"Ahead of {other} overall:", lead
-    else:
-        part = words.path_title(finding.path).rsplit(", ", 1)[0]
-        score = words.SCORES.get(finding.score or "", finding.score)
-        strong = f"Significantly ahead of {other} on {part}:"
-        rest = f"{words.signed(finding.value)} {score} there."
-    if finding.loses:
-        part = words.path_title(finding.loses).rsplit(", ", 1)[0]
-        rest += f" It trails in {part}."
-    return VerdictItem("+", strong, rest, *_mentions(document, finding))
+            return None, None
+        case _:
+            return _mentions(document, finding)
 
 
 def _mentions(document: Evaluation, finding: Finding) -> tuple[str | None, str | None]:
@@ -193,34 +121,6 @@ def _mentions(document: Evaluation, finding: Finding) -> tuple[str | None, str |
     return words.plural(number, "mention"), examples(number, unit="gold", **chosen)
 
 
-def _alias(finding: Finding) -> VerdictItem:
-    strong, option = words.alias_parts(finding)
-    href = examples(finding.value, unit="error", **{key: str(value) for key, value in finding.filter.items()})
-    return VerdictItem(
-        "!", f"{strong}:", f"{option}{words.agreement(finding)}", words.plural(finding.value, "error"), href
-    )
-
-
-def _data(finding: Finding) -> VerdictItem:
-    names = {
-        "repairs": "tag repaired", "duplicates_with_train": "test sentence also in training",
-        "changed_tokens": "token changed", "unplaced": "mention without a place",
-        "notes": "note on the files",
-    }  # fmt: skip
-    parts = []
-    for key, number in (finding.of or {}).items():
-        text = names.get(key, key)
-        if number != 1:
-            head, _, tail = text.partition(" ")
-            many = {"tag": "tags", "test": "test", "token": "tokens", "mention": "mentions", "note": "notes"}
-            text = f"{many.get(head, head)} {tail}".replace("test sentence ", "test sentences ")
-        parts.append(f"{words.count(number)} {text}")
-    if finding.few_units:
-        parts.append(f"only {words.count(finding.few_units)} units: intervals are unreliable")
-    rest = (", ".join(parts) or "see the method") + "."
-    return VerdictItem("!", "Check the data:", rest, "method", "#method")
-
-
 # ---- a study: who leads on each dataset and over all of them, and whether that may be chance -------
 
 
@@ -235,13 +135,6 @@ class DatasetVerdict(Struct, frozen=True):
     tested: bool = False
     significant: bool = False
     significance: str = ""  # what the test says, in words
-
-
-class OverallVerdict(Struct, frozen=True):
-    """The leader by the mean over datasets, and the rest of the sentence about it."""
-
-    leader: str
-    rest: str
 
 
 def averages(study: Study) -> dict[str, float | None]:
@@ -289,57 +182,7 @@ def _dataset_comparison(study: Study, dataset: str, system: str, other: str) -> 
     return next((row for row in rows if set(row.systems) == {system, other}), None)
 
 
-def overall_verdict(study: Study) -> OverallVerdict | None:
-    """Who has the highest mean over datasets, by how much, and on how many datasets it leads."""
-    order = _ranked(averages(study))
-    if not order:
-        return None
-    (first, score), *rest = order
-    number = len(study.datasets)
-    datasets = words.plural(number, "dataset")
-    sentence = (
-        f" has the highest mean {words.study_score(study.analyses)} over {datasets}, {words.points(score)}"
-    )
-    if number == 1:
-        sentence = f" has the highest mean {words.study_score(study.analyses)}, {words.points(score)}"
-    if rest:
-        second, below = rest[0]
-        sentence += f": {words.points(score - below)} above {words.visible(second)}"
-        sentence += _tested(study, first, second)
-    leads = [row for row in verdicts(study) if row.leader == first]
-    sure = sum(row.significant for row in leads)
-    if number > 1:
-        sentence += f". It scores highest on {len(leads)} of {number}"
-    if number > 1 and any(row.tested for row in leads):
-        sentence += f", and is significantly better than the next system on {sure or 'none'} of them"
-    return OverallVerdict(first, f"{sentence}.")
-
-
-def _tested(study: Study, system: str, other: str) -> str:
-    """The test of the lead in words: on a single dataset, or over all of them."""
-    if len(study.datasets) == 1:
-        comparison = _dataset_comparison(study, next(iter(study.datasets)), system, other)
-        return "" if comparison is None else _settled(comparison, study_settings(study))
-    pairs = study.analyses.bucket_wise.comparative
-    tests = (row.over_datasets for row in pairs if set(row.systems) == {system, other})
-    over = next((candidate for candidate in tests if isinstance(candidate, DatasetTest)), None)
-    if over is None:
-        return ""
-    if not decides(over):
-        return f"; {words.plural(over.datasets, 'dataset')} are too few for Wilcoxon's test"
-    how = [
-        f"Wilcoxon over {words.plural(over.datasets, 'dataset')}",
-        sentences.corrected(study.settings.correction, len(pairs)),
-        f"p {sentences.sentence_p(given(over.p_corrected))}",
-    ]
-    verdict = "significantly more over datasets" if over.significant else f"the two {sentences.NOT_APART}"
-    return f", {verdict} ({', '.join(part for part in how if part)})"
-
-
 # ---- a pair: scores, tests, findings, and the parts of a lead --------------------------------------
-
-
-SIGNS = {"−": "sminus", "+": "splus", "!": "scheck"}
 
 
 class Measured(Struct, frozen=True):
@@ -463,14 +306,14 @@ def packed_pairs(shown: ShownDataset) -> dict[str, object]:
         "scores": [[_numbers(shown, name, path) for path in paths] for name in names],
         "pairs": {
             f"{i},{j}": {
-                "head": headline(shown, names, i, j, comparisons.get((i, j))),
+                **_head(shown, names[i], names[j]),
                 **_pair(shown, names, i, j, comparisons.get((i, j)), row_of),
             }
             for i, j in combinations(range(len(names)), 2)
         },
         # The findings of the document are about its best system and the next one.
-        "first": [_item(worded(document, row)) for row in document.findings],
-        "own": [[_item(worded(document, row)) for row in _own(shown, name)] for name in names],
+        "first": findings(document),
+        "own": [findings(document, _own(shown, name)) for name in names],
     }
 
 
@@ -513,11 +356,9 @@ def _pair(
         for division, rows in lead.items()
     }
     if comparison is None:
-        return {"lead": "", "tests": {}, "parts": parts}
+        return {"tests": {}, "parts": parts}
     sign = 1 if comparison.systems[0] == names[i] else -1
-    lead = lead_finding(comparison, names[i])
     return {
-        "lead": "" if lead is None else _item(worded(shown.document, lead)),
         "detectable": _points(comparison.detectable) if comparison.detectable else None,
         "tests": {row_of[row.path]: _test_row(row, sign) for row in comparison.scores if row.path in row_of},
         "parts": parts,
@@ -554,40 +395,25 @@ def _test_row(row: ScoreTest, sign: int) -> list[object]:
     return [difference, *ends, words.p_value(row.p_corrected), int(row.significant)]
 
 
-def headline(
-    shown: ShownDataset, names: Sequence[str], i: int, j: int, comparison: Comparison | None
-) -> Markup:
-    """What two systems score, and whether the lead is real; the better one is at `i`."""
-    first, second = (Markup('<span class="{}"><bdi>{}</bdi></span>').format(colour, words.visible(names[at]))
-                     for at, colour in ((i, "c0"), (j, "c1")))  # fmt: skip
-    values = [shown.score(names[at]) for at in (i, j)]
-    scored = f"{words.points(values[0])} {words.SCORED[shown.primary]}"
-    test = None if comparison is None else comparison.primary
-    if test is None or test.difference is None:
-        if values[0] is None or values[1] is None:
-            return Markup("{} scores {}, {} {}.").format(first, scored, second, words.points(values[1]))
-        lead = words.signed(abs(values[0] - values[1])).lstrip("+")
-        return Markup("{} scores {}, {} above {}. The lead was not tested.").format(
-            first, scored, lead, second
-        )
-    lead = words.signed(abs(test.difference)).lstrip("+")
-    if lead == "0.0":
-        return Markup("{} scores {}, the same as {}.").format(first, scored, second)
-    assert comparison is not None
-    end = _settled(comparison, shown.document.settings, shown.family)
-    return Markup("{} scores {}, {} above {}{}.").format(first, scored, lead, second, end)
+def _head(shown: ShownDataset, first: str, second: str) -> dict[str, object]:
+    """The answer about two systems, of which the first scores higher, and how it was tested."""
+    part = DatasetRuns(dataset=None, runs=shown.runs, comparisons=shown.document.comparisons)
+    among = list(shown.order) if [first, second] == list(shown.order)[:2] else ()
+    found = of_pair(part, shown.document.settings, first, second, among=among, family=shown.family)
+    colours = {first: 0, second: 1}
+    return {
+        "head": coloured(found.sentence, colours),
+        "reason": coloured(found.reason, colours),
+        "how": found.test,
+    }
 
 
-def _item(finding: VerdictItem) -> Markup:
-    """A finding as an HTML list item."""
-    link = Markup()
-    if finding.link and finding.href:
-        link = Markup('<a href="{}">{}</a>').format(finding.href, finding.link)
-    elif finding.link:
-        link = Markup('<span class="muted">{}</span>').format(finding.link)
-    item = (
-        '<li{}><span class="sign {}" aria-hidden="true">{}</span><span><strong>{}</strong> {}</span>{}</li>'
-    )
-    sign = SIGNS.get(finding.sign, "")
-    even = Markup(" data-even") if finding.even else ""
-    return Markup(item).format(even, sign, finding.sign, finding.strong, finding.rest, link)
+def coloured(clause: Clause, colours: Mapping[str, int]) -> Markup:
+    """The words as markup, with the names of systems in their colours."""
+    names = [
+        Markup('<span class="c{}"><bdi>{}</bdi></span>').format(colours[name] % SERIES, words.visible(name))
+        if name in colours
+        else Markup("<bdi>{}</bdi>").format(words.visible(name))
+        for name in clause.names
+    ]
+    return Markup(escape(clause.text)).format(*names)

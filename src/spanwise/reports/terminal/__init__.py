@@ -6,23 +6,24 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from spanwise.document import DocumentLike
+
+Detail: TypeAlias = Literal["brief", "usual", "full"]
 
 WIDEST = 120
 NARROWEST = 40
 
 # The screens of all documents except evaluations; their modules are imported when needed.
 SCREENS = {
-    "study": "_study:lines",
     "description": "_data:description_lines",
     "agreement": "_data:agreement_lines",
     "suspects": "_data:suspects_lines",
     "placement": "_analyses:placement_lines",
     "explanation": "_analyses:explanation_lines",
 }
-TIMED = ("study", "description")  # screens that show how long the computation took
+TIMED = ("description",)  # screens that show how long the computation took
 
 
 def render(
@@ -33,6 +34,7 @@ def render(
     saved: Sequence[str] = (),
     seconds: float | None = None,
     signature: Literal["short", "long"] = "short",
+    detail: Detail = "usual",
 ) -> str:
     """Render the document as a screen with at most `width` cells per line.
 
@@ -42,10 +44,12 @@ def render(
         saved: files that were written, listed at the end.
         seconds: how long the computation took, shown at the top.
         signature: "short" leaves out settings that have their default values, "long" shows all of them.
+        detail: of an evaluation or a study, "brief" stops after the findings, "full" shows every table.
     """
     from spanwise.document.evaluation import Evaluation
     from spanwise.document.loading import as_document
-    from spanwise.reports.terminal import _layout, _result, _several, _view
+    from spanwise.document.study import Study
+    from spanwise.reports.terminal import _answer, _layout, _view
     from spanwise.reports.terminal._layout import fit, paint
     from spanwise.views import has_view
 
@@ -55,10 +59,8 @@ def render(
     match document:
         case _ if has_view(document):
             lines = _view.lines(document, room, seconds if document.kind in TIMED else None)
-        case Evaluation() if len(document.systems) == 1:
-            lines = _result.lines(document, room, seconds, saved)
-        case Evaluation():
-            lines = _several.lines(document, room, seconds, saved)
+        case Evaluation() | Study():
+            lines = _answer.lines(document, room, seconds, saved, detail)
         case _:
             module, function = SCREENS[document.kind].split(":")
             timing = (seconds,) if document.kind in TIMED else ()

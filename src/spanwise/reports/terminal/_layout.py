@@ -13,6 +13,7 @@ from spanwise.document import Alignment, Document, Input, Settings
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import Bounded, Confusion, ScoreTest, SystemScores
+from spanwise.document.study import Study
 from spanwise.intervals import FEW_UNITS
 from spanwise.reports._document import short_signature, statements
 from spanwise.views import wording as say
@@ -583,29 +584,28 @@ def in_words(document: Document, width: int) -> list[ScreenLine]:
     return [*heading("In words", f"ready to paste{more}", width), *rows]
 
 
-def next_steps(document: Evaluation, width: int, saved: Sequence[str]) -> list[ScreenLine]:
-    """Commands to run next, with the paths that were given."""
-    command = document.settings.command
-    if not command:
+def next_steps(
+    document: Evaluation | Study, width: int, saved: Sequence[str], *, full: bool = True
+) -> list[ScreenLine]:
+    """Commands to run next that were not run yet, with the paths that were given."""
+    settings = document.settings
+    if not settings.command:
         return []  # called from Python, where there is no command to continue
-    steps: list[tuple[str, str]] = []
-    gold = next((row.path for row in document.inputs if row.role == "gold"), None)
-    first = _first_system(document)
-    for row in document.inputs:
-        if row.role == "predicted" and gold is not None and first is not None and row.system == first:
-            chosen, number = _largest_confusion(document.systems[first].confusion)
-            note = say.plural(number, "error") if chosen else "every error in its sentence"
-            # A file that holds both gold and predictions is named once, as in the original command.
-            files = [row.path] if _is_merged(document.inputs) else [gold, row.path]
-            call = " ".join(["spanwise errors", *map(_quoted, files), *reading_options(command)])
-            steps.append((f"{call}{chosen}", note))
+    again = " ".join(word for word in str(settings.command).split(" ") if word not in ("--brief", "--full"))
+    steps = [*_errors_to_read(document, again)] if isinstance(document, Evaluation) else []
+    trained = any(row.role == "train" for row in document.inputs)
+    if not trained and again.startswith("spanwise evaluate "):
+        steps.append((f"{say.visible(again)} --train FILE", "what training never showed"))
     result = next((path for path in saved if str(path).endswith(".json")), None)
-    if result is not None:
+    paged = any(str(path).endswith(".html") for path in saved)
+    if result is not None and not paged:
         steps.append((f"spanwise report {_quoted(result)} -o report.html", "interactive, one file"))
-    elif not any(str(path).endswith(".html") for path in saved):
-        steps.append((f"{say.visible(command)} --html report.html", "interactive, one file"))
-    if not steps:
-        return []
+    elif result is not None:
+        steps.append((f"spanwise table {_quoted(result)} labels", "for a paper: LaTeX, Markdown or CSV"))
+    elif not paged:
+        steps.append((f"{say.visible(again)} --html report.html", "interactive, one file"))
+    if not full:
+        steps.append((f"{say.visible(again)} --full", "all tables"))
     lines = heading("Next", "", width)
     for call, note in steps:
         if cell_len(call) + cell_len(note) + 7 <= width:
@@ -617,6 +617,20 @@ def next_steps(document: Evaluation, width: int, saved: Sequence[str]) -> list[S
                 for index, line in enumerate(_command_lines(call, width))
             ]
     return lines
+
+
+def _errors_to_read(document: Evaluation, command: str) -> Iterator[tuple[str, str]]:
+    """The command that shows the errors of the system that the findings are about."""
+    gold = next((row.path for row in document.inputs if row.role == "gold"), None)
+    first = _first_system(document)
+    for row in document.inputs:
+        if row.role == "predicted" and gold is not None and first is not None and row.system == first:
+            chosen, number = _largest_confusion(document.systems[first].confusion)
+            note = say.plural(number, "error") if chosen else "every error in its sentence"
+            # A file that holds both gold and predictions is named once, as in the original command.
+            files = [row.path] if _is_merged(document.inputs) else [gold, row.path]
+            call = " ".join(["spanwise errors", *map(_quoted, files), *reading_options(command)])
+            yield f"{call}{chosen}", note
 
 
 def _is_merged(inputs: Sequence[Input]) -> bool:

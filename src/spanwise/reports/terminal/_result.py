@@ -30,16 +30,12 @@ from spanwise.reports.terminal._layout import (
     Stretch,
     and_more,
     around,
-    banner,
     bar,
-    few_units,
-    files,
     flow,
     grid,
     heading,
     interval_title,
     mark,
-    next_steps,
     packed,
     sentence,
     text,
@@ -65,42 +61,33 @@ MOST_SLICES = 6
 FEW = 30
 
 
-def lines(document: Evaluation, width: int, seconds: float | None, saved: Sequence[str]) -> list[ScreenLine]:
-    """All sections of a document with one system."""
-    (system,) = document.systems.values()
-    notes = document.notes or ()
-    return [
-        *banner(document, seconds),
-        *files(document.inputs, width, dataset=document.dataset, systems=document.systems, notes=notes),
-        *sections(document, width, {}),
-        *_attributes(document.dataset, system, width),
-        *few_units(document, width),
-        *next_steps(document, width, saved),
-    ]
-
-
 def sections(
-    document: Evaluation, width: int, over: Mapping[str, SystemScores], *, brief: bool = False
+    document: Evaluation,
+    width: int,
+    over: Mapping[str, SystemScores],
+    *,
+    brief: bool = False,
+    full: bool = True,
 ) -> list[ScreenLine]:
-    """Scores, findings, errors, labels, tough mentions and weak slices of the one system.
+    """Scores, errors, labels, tough mentions, weak slices and attributes of the one system.
 
     Args:
         over: the standard deviations over runs, if the scores are means over runs.
-        brief: whether to leave out tough mentions, which a study shows for all datasets at once.
+        brief: whether to leave out tough mentions and attributes, which a study shows for all datasets.
+        full: has no effect on one system, whose tables are few.
     """
     ((name, system),) = document.systems.items()
     deviation = over.get(name)
     return [
         *_scores(system, document.settings, width, deviation),
         *judged(document, width),
-        *hinted(document, width),
         *costs(document, width),
-        *findings(document, width),
         *_errors(system, width, deviation),
         *_levels(system, document.settings, width, deviation),
         *_labels(document, system, width, deviation),
         *([] if brief else _tough(system, document.settings, width, deviation)),
         *slices({name: system}, width, over),
+        *([] if brief else _attributes(document.dataset, system, width)),
     ]
 
 
@@ -199,25 +186,6 @@ def costs(document: Evaluation | PlacementDocument, width: int) -> list[ScreenLi
         Column("per 1,000 tokens", right=True),
     ]  # fmt: skip
     return [*heading(answers.TITLE, answers.NOTE, width), *grid(columns, rows, width)] if rows else []
-
-
-def hinted(document: Evaluation, width: int) -> list[ScreenLine]:
-    """What to check before believing the scores."""
-    hints = document.hints or ()
-    result: list[ScreenLine] = [[]] if hints else []
-    for hint in hints:
-        first, *rest = sentence(say.visible(hint), width - 1, indent=4)
-        result += [[("  ! ", "warn"), *first[1:]], *rest]
-    return result
-
-
-def findings(document: Evaluation, width: int) -> list[ScreenLine]:
-    """The findings as sentences."""
-    result: list[ScreenLine] = [[]] if document.findings else []
-    for finding in document.findings:
-        first, *rest = sentence(say.finding(finding), width - 1, indent=4)
-        result += [[("  • ", "mark"), *first[1:]], *rest]
-    return result
 
 
 def _errors(system: SystemScores, width: int, deviation: SystemScores | None) -> list[ScreenLine]:

@@ -21,22 +21,17 @@ from spanwise.reports.terminal._layout import (
     ScreenLine,
     and_more,
     around,
-    banner,
-    few_units,
-    files,
     flow,
     grid,
     heading,
-    in_words,
     interval_title,
     legend,
     mark,
-    next_steps,
     sentence,
     size,
     text,
 )
-from spanwise.reports.terminal._result import MOST_LABELS, costs, findings, hinted, judged, none_of, slices
+from spanwise.reports.terminal._result import MOST_LABELS, costs, judged, none_of, slices
 from spanwise.views import sentences as sentences
 from spanwise.views import wording as say
 from spanwise.views.standing import own_letters, ranked, tested, turned
@@ -56,45 +51,32 @@ class ComparedRow(Struct, frozen=True):
     path: tuple[str, ...]
 
 
-def lines(document: Evaluation, width: int, seconds: float | None, saved: Sequence[str]) -> list[ScreenLine]:
-    """All sections of a document with several systems, the best first."""
-    systems = {name: document.systems[name] for name in ranked(document)}
-    notes = document.notes or ()
-    return [
-        *banner(document, seconds),
-        *files(document.inputs, width, dataset=document.dataset, systems=document.systems, notes=notes),
-        *sections(document, width, {}),
-        *_attributes(document, systems, width),
-        *in_words(document, width),
-        *few_units(document, width),
-        *next_steps(document, width, saved),
-    ]
-
-
 Deviations: TypeAlias = Mapping[str, SystemScores]  # of systems whose scores are means over runs
 
 
-def sections(document: Evaluation, width: int, over: Deviations, *, brief: bool = False) -> list[ScreenLine]:
-    """Scores, differences, findings, errors, labels, tough mentions and weak slices, the best system first.
+def sections(
+    document: Evaluation, width: int, over: Deviations, *, brief: bool = False, full: bool = True
+) -> list[ScreenLine]:
+    """Scores, differences, errors, labels, tough mentions, weak slices and attributes, the best system first.
 
     Args:
         over: the standard deviations over runs, for systems whose scores are means over runs.
         brief: whether to leave out differences and tough mentions, which a study shows for all datasets.
+        full: whether to show weak slices and attributes as well.
     """
     systems = {name: document.systems[name] for name in ranked(document)}
     return [
         *_scores(document, systems, width, over, brief=brief),
         *judged(document, width),
-        *hinted(document, width),
         *costs(document, width),
         *([] if brief else _pairs(document, width)),
-        *findings(document, width),
         *_parts(document, width),
         *_errors(document, systems, width, over),
         *_levels(document, systems, width, over),
         *_labels(document, systems, width, over),
         *([] if brief else _tough(document, systems, width, over)),
-        *slices(systems, width, over, most=max(1, MOST_SLICES // len(systems))),
+        *(slices(systems, width, over, most=max(1, MOST_SLICES // len(systems))) if full else []),
+        *(_attributes(document, systems, width) if full and not brief else []),
     ]
 
 

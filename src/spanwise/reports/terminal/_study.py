@@ -30,11 +30,9 @@ from spanwise.reports.terminal._layout import (
     ScreenCell,
     ScreenLine,
     and_more,
-    banner,
     flow,
     grid,
     heading,
-    in_words,
     legend,
     sentence,
     size,
@@ -50,18 +48,25 @@ MOST_FLIPS = 8
 MOST_DATASETS = 3  # the maximum number of datasets shown one by one
 
 
-def lines(document: Study, width: int, seconds: float | None) -> list[ScreenLine]:
-    """All sections of a study."""
+def inputs(document: Study, width: int, seconds: float | None) -> list[ScreenLine]:
+    """The datasets with their sizes, runs that are missing, and notes."""
+    took = "" if seconds is None else f" · evaluated in {seconds:.1f} s"
+    return [
+        *heading("Data", f"spanwise {say.visible(document.spanwise)}{took}", width),
+        *_inputs(document.datasets, width),
+        *_warnings(document.plan, width),
+        *(line for note in document.notes or () for line in sentence(f"! {say.visible(note)}", width)),
+    ]
+
+
+def sections(document: Study, width: int) -> list[ScreenLine]:
+    """Every table of a study."""
     analyses = document.analyses
     buckets, score = analyses.bucket_wise, say.study_score(analyses)
     primary = say.PRIMARY_SCORES[document.settings.primary or "f1"]
     shown = study_shown(document.without_sentences())
     several = len(document.datasets) > 1
     return [
-        *banner(document, seconds),
-        *_inputs(document.datasets, width),
-        *_warnings(document.plan, width),
-        *(line for note in document.notes or () for line in sentence(f"! {say.visible(note)}", width)),
         *(_holistic(document, primary, width) if several or score != primary else []),
         *(differences(document, primary, width) if several else []),
         *([] if several else _evaluated(shown, width)),
@@ -73,8 +78,52 @@ def lines(document: Study, width: int, seconds: float | None) -> list[ScreenLine
         *_flips(document, width),
         *(_tough(analyses.tough, width) if several else []),
         *(_by_dataset(shown, width) if several else []),
-        *in_words(document, width),
     ]
+
+
+def main_sections(document: Study, width: int, room: int) -> list[ScreenLine]:
+    """The main tables of a study, as many as fit into `room` lines."""
+    analyses = document.analyses
+    score = say.study_score(analyses)
+    primary = say.PRIMARY_SCORES[document.settings.primary or "f1"]
+    several = len(document.datasets) > 1
+    tables: dict[str, list[ScreenLine]] = {}
+    if several or score != primary:
+        tables["systems"] = _holistic(document, primary, width)
+    if several:
+        tables["differences"] = differences(document, primary, width, brief=True)
+        tables["tough mentions"] = _tough(analyses.tough, width)
+        tables["rank flips"] = _flips(document, width)
+    else:
+        for dataset in study_shown(document.without_sentences()):
+            several_systems = len(dataset.runs) > 1
+            screen = _several.sections if several_systems else _result.sections
+            evaluated = screen(dataset.averaged, width, dataset.deviations, full=False)
+            tables |= {f"table {at}": table for at, table in enumerate(_parted(evaluated))}
+    tables["model"] = _model_wise(analyses.model_wise, width)
+    result: list[ScreenLine] = []
+    for table in tables.values():
+        if table and (len(result) + len(table) <= room or not result):
+            most = max(room, LEAST_ROOM)
+            result += table if result or len(table) <= most else _cut_off(table, most)
+    return result
+
+
+LEAST_ROOM = 12  # lines that the first table has in any case
+
+
+def _cut_off(table: list[ScreenLine], most: int) -> list[ScreenLine]:
+    return [*table[: most - 1], [(f"  … {len(table) - most + 1} more lines; --full shows them", "faint")]]
+
+
+def _parted(lines: Sequence[ScreenLine]) -> list[list[ScreenLine]]:
+    """Lines split where a blank line begins a new section."""
+    parts: list[list[ScreenLine]] = []
+    for line in lines:
+        if not line or not parts:
+            parts.append([])
+        parts[-1].append(line)
+    return parts
 
 
 def _evaluated(shown: Sequence[ShownDataset], width: int, *, brief: bool = False) -> list[ScreenLine]:
@@ -435,8 +484,12 @@ def _tough(table: Mapping[str, Mapping[str, Mapping[Subset, SubsetSpread]]], wid
 MOST_PAIRS = 15
 
 
-def differences(document: Study, score: str, width: int) -> list[ScreenLine]:
-    """For every pair, the difference on each dataset with its paired test, and over all datasets."""
+def differences(document: Study, score: str, width: int, *, brief: bool = False) -> list[ScreenLine]:
+    """For every pair, the difference on each dataset with its paired test, and over all datasets.
+
+    Args:
+        brief: whether to leave out the intervals when both data and runs vary.
+    """
     datasets, pairs = document.datasets, document.analyses.bucket_wise.comparative
     several = len(datasets) > 1
     tests: dict[tuple[str, str], dict[str, ScoreTest]] = {}
@@ -490,7 +543,7 @@ def differences(document: Study, score: str, width: int) -> list[ScreenLine]:
             for note in notes
             for line in sentence(f"Wilcoxon over datasets: {note}", width, style="faint")
         ),
-        *_over_both(document, shown, width),
+        *([] if brief else _over_both(document, shown, width)),
     ]
 
 

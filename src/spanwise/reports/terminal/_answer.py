@@ -1,0 +1,84 @@
+"""The screen of an evaluation or a study: the answer, findings, tables, and at the end the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.study import Study
+from spanwise.reports.terminal import Detail, _result, _several, _study
+from spanwise.reports.terminal._layout import (
+    ScreenLine,
+    few_units,
+    files,
+    heading,
+    in_words,
+    next_steps,
+    sentence,
+    warnings,
+)
+from spanwise.views import wording as say
+from spanwise.views.verdict import shown_findings, verdict
+
+MOST_LINES = 60  # of a study's screen, unless it is shown in full
+
+
+def lines(
+    document: Evaluation | Study, width: int, seconds: float | None, saved: Sequence[str], detail: Detail
+) -> list[ScreenLine]:
+    """The answer first; then findings, tables, inputs and the next commands."""
+    top = [*answer(document, width), *findings(document, width)]
+    next_lines = next_steps(document, width, saved, full=detail == "full")
+    if detail == "brief":
+        return [*top, *next_lines]
+    full = detail == "full"
+    if isinstance(document, Study):
+        below = [*_study.inputs(document, width, seconds), *next_lines]
+        if full:
+            return [*top, *_study.sections(document, width), *in_words(document, width), *below]
+        return [*top, *_study.main_sections(document, width, MOST_LINES - len(top) - len(below) - 4), *below]
+    screen = _result if len(document.systems) == 1 else _several
+    return [
+        *top,
+        *screen.sections(document, width, {}, full=full),
+        *(in_words(document, width) if full and len(document.systems) > 1 else []),
+        *few_units(document, width),
+        *_data(document, width, seconds),
+        *next_lines,
+    ]
+
+
+def answer(document: Evaluation | Study, width: int) -> list[ScreenLine]:
+    """The verdict from the first line on, how it was tested, and what could change it."""
+    found = verdict(document)
+    result = sentence(str(found.answer), width, indent=0, style="strong")
+    if found.test:
+        result += sentence(found.test, width, indent=0, style="faint")
+    return [*result, *warnings(found.checks, width)]
+
+
+def findings(document: Evaluation | Study, width: int) -> list[ScreenLine]:
+    """The findings as sentences, without the lead, which the verdict states."""
+    rows = shown_findings(document)
+    result: list[ScreenLine] = [[]] if rows else []
+    for row in rows:
+        first, *rest = sentence(row, width - 1, indent=4)
+        result += [[("  • ", "mark"), *first[1:]], *rest]
+    return result
+
+
+def _data(document: Evaluation, width: int, seconds: float | None) -> list[ScreenLine]:
+    """The files with the main facts about them, and notes on the data."""
+    return [
+        *heading("Data", made_with(document, seconds), width),
+        *files(
+            document.inputs, width, dataset=document.dataset, systems=document.systems,
+            notes=document.notes or (),
+        ),
+    ]  # fmt: skip
+
+
+def made_with(document: Evaluation | Study, seconds: float | None) -> str:
+    """The version of the program, and how long the computation took."""
+    took = "" if seconds is None else f" · evaluated in {seconds:.1f} s"
+    return f"spanwise {say.visible(document.spanwise)}{took}"
