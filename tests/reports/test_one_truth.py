@@ -129,7 +129,7 @@ def in_words(document: Document) -> Shown:
 
 
 def screen(document: Document) -> str:
-    return render(document, width=110, color=False)
+    return render(document, width=110, color=False, detail="full")
 
 
 def section(text: str, title: str) -> list[str]:

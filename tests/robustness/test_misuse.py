@@ -207,7 +207,7 @@ def test_a_misuse_is_warned_of_under_the_score_before_the_findings(
     assert any(misuse.says.lower() in hint.lower() for hint in hints), hints
     shown = " ".join(render(result, width=100).split())
     at = shown.index(" ".join(f"! {hints[0]}".split())[:50])
-    assert shown.index("precision") < at < shown.index("Errors what fixing")
+    assert shown.index(" F1") < at < shown.index("precision") < shown.index("Errors what fixing")
     if "•" in shown:
         assert at < shown.index("•")
 

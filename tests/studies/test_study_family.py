@@ -16,12 +16,12 @@ from spanwise.document import usual_settings
 from spanwise.document.scores import PRIMARY, Comparison, ScoreTest
 from spanwise.document.study import Study
 from spanwise.errors import InputError
-from spanwise.reports import _document
 from spanwise.reports._document import reversals, statements
 from spanwise.reports.tables import table
 from spanwise.studies._family import corrected
 from spanwise.studies._paired import PairedTests
 from spanwise.uncertainty import MOST_SHUFFLES, is_close
+from spanwise.views import standing
 from spanwise.views.sentences import compared_sentence
 
 RIGHT, WRONG = ["B-PER", "O"], ["O", "O"]
@@ -191,7 +191,7 @@ def test_a_test_that_cannot_reach_its_level_says_so_and_makes_nothing_bold() -> 
     }
     (row,) = corrected(tested, correction="holm", family="study", again=never)["one"].comparisons
     assert row.unreachable == "only 6 units differ, so the test cannot reach .05 over 2 tests"
-    tests = _document.Tested({"a": "a", "b": "b"}, [row])
+    tests = standing.Tested({"a": "a", "b": "b"}, [row])
     assert tests.bold({"a": 0.288, "b": 0.0}) == set() and tests.unreachable == [row.unreachable]
     assert row.unreachable in tests.captions("ab")[1]
     sentence = compared_sentence(row, usual_settings(unit="document"), "F1", "study")

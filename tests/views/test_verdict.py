@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import html
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benches import client_of
 from documents import result as made
 from msgspec.structs import replace
 from study_documents import study as made_study
@@ -16,6 +19,7 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import document_of
 from spanwise.document.scores import Comparison, LeadPart, ScoreTest
 from spanwise.document.study import Study
+from spanwise.reports import render
 from spanwise.views.verdict import verdict
 
 
@@ -147,6 +151,41 @@ def test_a_study_counts_the_datasets_on_which_each_system_is_better() -> None:
     found = verdict(document)
     assert str(found.sentence).startswith("bert is better than ")
     assert " of 3 datasets" in str(found.sentence)
+
+
+def test_every_surface_says_the_same_sentence(tmp_path: Path) -> None:
+    generate(tmp_path / "demo", sentences=300)
+    gold = tmp_path / "demo" / "gold.conll"
+    worse = tmp_path / "worse.conll"
+    lines = gold.read_text(encoding="utf-8").splitlines()
+    worse.write_text(
+        "\n".join(re.sub("[BI]-(PER|LOC)$", "O", line) for line in lines) + "\n", encoding="utf-8"
+    )
+    results = tmp_path / "results"
+    results.mkdir()
+    saved = results / "pair.json"
+    systems = {"shortsighted": tmp_path / "demo" / "shortsighted.conll", "silent": worse}
+    result = spanwise.compare(gold, systems)
+    result.to_json(saved)
+    loaded = spanwise.load(saved)
+    sentence = str(verdict(loaded).sentence)
+    assert sentence.startswith("shortsighted is better than silent by ")
+    assert sentence.endswith("beyond chance (p < .001).")
+    assert " ".join(loaded.to_text().split()).startswith(sentence)
+    assert sentence in repr(result) and sentence in repr(loaded)
+    inside = {
+        "page": result.to_html().partition('id="headline">')[2].partition("</h1>")[0],
+        "notebook": loaded._repr_html_(),
+        "summary": str(render(loaded, "summary")),
+    }
+    for surface, text in inside.items():
+        assert sentence in html.unescape(re.sub(r"<(?! )[^>]*>", "", text)).replace("\\", ""), surface
+    with client_of(results) as client:
+        (slug,) = (row["slug"] for row in client.get("/api/v1/golds").json())
+        ids = {row["system"]: row["id"] for row in client.get(f"/api/v1/golds/{slug}/results").json()}
+        address = f"/g/{slug}/compare/{ids['silent']}/{ids['shortsighted']}"
+        assert client.get(f"{address}.json").json()["verdict"]["sentence"] == sentence
+        assert html.escape(sentence) in client.get(address).text
 
 
 def test_documents_are_not_changed_and_dicts_are_read(demo: Evaluation) -> None:

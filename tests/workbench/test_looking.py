@@ -128,7 +128,7 @@ def test_a_comparison_says_what_the_leaderboard_says(served: tuple[TestClient, s
             assert verdict[key] == row[key], key
         assert verdict["pairs"] == 3 and verdict["level"] is None
         page = client.get(f"/g/{gold}/{path}").text
-        assert ("cannot be told apart." in page) != row["significant"]
+        assert ("cannot be told apart:" in page) != row["significant"]
         assert "corrected over the 3 pairs of the leaderboard" in page and "3 and 3 runs" in page
     back = client.get(f"/g/{gold}/compare/{numbers['b']}/{numbers['a']}.json").json()["verdict"]
     forth = next(row for row in board if (row["a"], row["b"]) == ("a", "b"))

@@ -185,8 +185,8 @@ class Document(Struct, frozen=True, kw_only=True):
         """The text that the command line shows for this document.
 
         Its last line is the signature: "short" leaves out settings that have their default value, "long" does
-        not. Of an evaluation or a study, `detail` "brief" shows the answer and the findings alone, "full" shows
-        every table.
+        not. Of an evaluation or a study, `detail` "brief" shows the answer and the findings alone, and "full"
+        shows every table.
         """
         render = resolve("reports.terminal:render")
         return str(render(self, width=width, color=color, signature=signature, detail=detail))

@@ -484,8 +484,7 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
         return converted
 
     def __repr__(self) -> str:
-        scores = ", ".join(f"{name}: F1 {_points(system)}" for name, system in self.systems.items())
-        return f"<spanwise.Result {self.dataset.name}: {scores}>"
+        return f"<spanwise.Result {self.dataset.name}: {_answer(self)}>"
 
 
 Result = Evaluation  # the public name of what `evaluate` returns
@@ -517,6 +516,10 @@ class EvaluationSummary(Evaluation, frozen=True, kw_only=True):
 
     # No document has a key of this name, so the decoder skips the real key, "sentences".
     sentences: Sequence[Sentence] = field(default=(), name="no sentences")
+
+
+def _answer(document: Document) -> str:
+    return str(resolve("views.verdict:verdict")(document).answer)
 
 
 def _points(system: SystemScores) -> str:

@@ -11,6 +11,7 @@ from msgspec.structs import fields, replace
 from spanwise.document import Count, Fraction, Interval, Part, Probability, Scalar, Settings
 from spanwise.document.evaluation import DatasetRuns, ScoreGrid
 from spanwise.document.scores import BucketEdges, BucketLeads, Subset
+from spanwise.registry import resolve
 
 if TYPE_CHECKING:
 
@@ -386,4 +387,5 @@ class Study(ScoreGrid, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         systems = list(self.analyses.holistic)
-        return f"<spanwise.Study {len(self.datasets)} datasets × {len(systems)} systems>"
+        answer = resolve("views.verdict:verdict")(self).answer
+        return f"<spanwise.Study {len(self.datasets)} datasets × {len(systems)} systems: {answer}>"

@@ -11,8 +11,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from spanwise.document import Document, Settings, given, usual_settings
-from spanwise.document.evaluation import Evaluation, ScoreGrid
-from spanwise.document.scores import PRIMARY, SCORE_PATHS, Comparison, ScoreTest, SystemScores
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.scores import SCORE_PATHS, Comparison, ScoreTest, SystemScores, primary_name
 from spanwise.settings import SETTINGS, default_value
 from spanwise.statistics import LEVEL
 from spanwise.views import sentences as sentences
@@ -240,27 +240,7 @@ def _attributes(part: str) -> str:
     return f"{_ATTRIBUTES}{']+'.join(unusual)}" if unusual else ""
 
 
-def worded_findings(document: Document) -> list[str]:
-    """The findings in words, each prefixed with its dataset if there are several."""
-    datasets = document.datasets if isinstance(document, ScoreGrid) else {}
-    return [
-        f"{say.visible(name)}: {say.finding(row)}" if len(datasets) > 1 else say.finding(row)
-        for name, part in datasets.items()
-        for row in part.findings
-    ]
-
-
 # ---- one sentence per question, ready for a paper --------------------------------------------------
-
-
-# The wording of the primary score in sentences.
-_SCORES = {
-    PRIMARY["f1"]: "F1",
-    PRIMARY["precision"]: "points of precision",
-    PRIMARY["recall"]: "points of recall",
-    PRIMARY["macro"]: "macro F1",
-    PRIMARY["fair"]: "fair F1",
-}
 
 
 def compared_statement(comparison: Comparison, settings: Settings | StudySettings, family: str = "") -> str:
@@ -270,7 +250,7 @@ def compared_statement(comparison: Comparison, settings: Settings | StudySetting
 
 def score_tested(test: ScoreTest | None) -> str:
     """The primary score of a test in words, as they follow a number."""
-    return "F1" if test is None else _SCORES.get(test.path, "F1")
+    return "F1" if test is None else say.DIFFERENCES[primary_name(test.path)]
 
 
 def statements(document: Document, *, every: bool = False) -> list[str]:
@@ -402,7 +382,7 @@ def _over_datasets(study: Study, pair: PairDiagnosis, tests: int, places: int) -
     difference = given(test.difference) if test else None
     if not test or difference is None or test.datasets < 2:
         return ""
-    score = _SCORES[PRIMARY[settings.primary or "f1"]]
+    score = say.DIFFERENCES[settings.primary or "f1"]
     by_itself = alone_words(study, pair, test.datasets)
     p = given(test.p_corrected)
     names = " and ".join(map(say.visible, pair.systems))

@@ -25,12 +25,13 @@ from spanwise.document.scores import BucketScores, Comparison, Rates, SystemScor
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError, MissingExtra, unknown
 from spanwise.rates import LEAK_RATES
-from spanwise.reports._document import short_signature, worded_findings
+from spanwise.reports._document import short_signature
 from spanwise.reports._shown import shown_datasets
 from spanwise.reports.tables import Cell, Number, Table, markdown, tables
 from spanwise.settings import CONFIDENCE
 from spanwise.statistics import LEVEL
 from spanwise.views import wording as say
+from spanwise.views.verdict import shown_findings, verdict
 from spanwise.views.wording import ERRORS, defined, visible
 
 if TYPE_CHECKING:
@@ -404,7 +405,7 @@ def step_summary(
     changes: Sequence[ChangedScore] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """Markdown for `$GITHUB_STEP_SUMMARY`: thresholds, scores, findings and errors; the rest is collapsed.
+    """Markdown for `$GITHUB_STEP_SUMMARY`: the answer, findings, thresholds, scores; the rest is folded.
 
     With `changes` since an earlier result, a table shows how every system changed; a difference
     whose interval excludes 0 is bold if p is below .05 as well.
@@ -413,6 +414,16 @@ def step_summary(
     by_name = tables(document)
     dataset = document.dataset.name if isinstance(document, Evaluation | Description) else ""
     parts = ["## spanwise" + (f": {markdown(dataset)}" if dataset else "")]
+    found = verdict(document)
+    if found.answer:
+        parts.append(f"**{markdown(str(found.answer))}**")
+    if found.test:
+        parts.append(f"<sub>{markdown(found.test)}</sub>")
+    if found.checks:
+        parts.append("\n".join(f"- ⚠️ {markdown(text)}" for text in found.checks))
+    findings = shown_findings(document)
+    if findings:
+        parts.append("\n".join(f"- {markdown(text)}" for text in findings))
     if checks:
         parts.append("\n".join(f"- {_sign(check)} {markdown(check.message)}" for check in checks))
     if changes:
@@ -422,9 +433,6 @@ def step_summary(
         parts.append("\n".join(f"- {markdown(note)}" for note in notes))
     if "holistic" in by_name:
         parts.append(by_name["holistic"].to_markdown())
-    findings = worded_findings(document)
-    if findings:
-        parts.append("\n".join(f"- {markdown(text)}" for text in findings))
     if "errors" in by_name:
         parts.append("### Errors\n\n" + by_name["errors"].to_markdown())
     for name in ("labels", "tough", "model_wise", "rank_flips", *(key for key in by_name if "/" in key)):

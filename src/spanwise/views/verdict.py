@@ -20,7 +20,7 @@ from spanwise.document.loading import as_document
 from spanwise.document.scores import PRIMARY, Comparison, Finding, ScoreTest, SystemScores
 from spanwise.document.study import DatasetTest, PairDiagnosis, Study, StudySettings
 from spanwise.findings import lead_finding
-from spanwise.views import sentences
+from spanwise.views import has_view, sentences
 from spanwise.views import view as view_of
 from spanwise.views import wording as say
 from spanwise.views.cells import Clause, joined, literal, words
@@ -62,7 +62,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def verdict(document: DocumentLike) -> Verdict:
-    """The answer of any document that has a verdict: an evaluation, a study, or what has a view.
+    """The answer of any document: an evaluation, a study, or what has a view; empty if it has none.
 
     Examples:
         >>> import spanwise
@@ -81,6 +81,8 @@ def verdict(document: DocumentLike) -> Verdict:
             found = _of_dataset(part, document.settings, family_of(document))
         case Study():
             found = _of_datasets(document)
+        case _ if not has_view(document):
+            return Verdict(sentence=Clause(""))
         case _:
             shown = view_of(document)
             return Verdict(sentence=shown.verdict, checks=shown.notes)
@@ -165,7 +167,7 @@ def of_pair(
     if comparison.identical:
         return Verdict(sentence=words("{} and {} give the same predictions.", first, second))
     leader, other = (first, second) if test.difference >= 0 else (second, first)
-    by = f"{say.points(abs(test.difference))} {SCORE_NAMES[primary]}"
+    by = f"{say.points(abs(test.difference))} {say.DIFFERENCES[primary]}"
     if test.significant or not others:
         sentence = pair_sentence(
             leader,
@@ -186,11 +188,6 @@ def of_pair(
     )
 
 
-SCORE_NAMES: Mapping[str, str] = {
-    **say.PRIMARY_SCORES, "precision": "points of precision", "recall": "points of recall"
-}  # fmt: skip
-
-
 def _turned(comparison: Comparison, first: str) -> ScoreTest | None:
     """The test of the primary score, with the difference as `first` minus the other system."""
     test = comparison.primary
@@ -202,7 +199,7 @@ def _untested(means: Mapping[str, float | None], first: str, second: str, rank: 
     if one is None or other is None:
         score = say.SCORED[primary]
         return words(f"{{}} scores {say.points(one)} {score}, {{}} {say.points(other)}.", first, second)
-    by = f"{say.points(one - other)} {SCORE_NAMES[primary]}"
+    by = f"{say.points(one - other)} {say.DIFFERENCES[primary]}"
     return words(f"{{}} is ahead of {{}}{rank} by {by}; this was not tested.", first, second)
 
 
@@ -224,7 +221,7 @@ def pair_sentence(
         >>> str(pair_sentence("a", "b", 0.004, 0.38, "f1", significant=False))
         'a and b cannot be told apart: a is ahead by 0.4 F1 (p = .380).'
     """
-    by, chance = f"{say.points(lead)} {SCORE_NAMES[primary]}", f"p {sentences.sentence_p(p)}"
+    by, chance = f"{say.points(lead)} {say.DIFFERENCES[primary]}", f"p {sentences.sentence_p(p)}"
     if significant:
         return words(f"{{}} is better than {{}}{rank} by {by}, beyond chance ({chance}).", leader, other)
     if not lead:
@@ -360,7 +357,7 @@ def _of_datasets(study: Study) -> Verdict:
         return Verdict(sentence=words(f"{{}} scores {scored}, the mean over {number}.", first))
     second = order[1]
     next_best = ", the next best," if len(order) > 2 else ""
-    by = f"{say.points((means[first] or 0.0) - (means[second] or 0.0))} {SCORE_NAMES[primary]}"
+    by = f"{say.points((means[first] or 0.0) - (means[second] or 0.0))} {say.DIFFERENCES[primary]}"
     return Verdict(
         sentence=_over_datasets(study, first, second, next_best, by),
         test=_tested_in(study, first, second),

@@ -67,6 +67,12 @@ SCORED = ByScore(
     {**PRIMARY_SCORES, "precision": "in precision", "recall": "in recall"}, lambda score: score.words
 )
 
+# The wording of a difference in a score.
+DIFFERENCES = ByScore(
+    {**PRIMARY_SCORES, "precision": "points of precision", "recall": "points of recall"},
+    lambda score: score.words,
+)
+
 ERRORS = ("LE", "BE", "LBE", "FN", "FP")
 
 LENGTHS = {

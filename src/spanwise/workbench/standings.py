@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from spanwise.document.scores import Comparison, ScoreTest
 from spanwise.views import wording as words
+from spanwise.views.verdict import pair_sentence
 from spanwise.workbench.bench import Bench
 from spanwise.workbench.index import TESTED
 from spanwise.workbench.looks import level_of, one_sided
@@ -110,6 +111,7 @@ class PairVerdict(Struct, frozen=True, kw_only=True):
     level: float | None
     looks: int | None
     said: str
+    sentence: str = ""  # which system is better and by how much, in the words of every other surface
 
 
 def verdict_of(bench: Bench, gold: Gold, a: PooledRuns, b: PooledRuns, score: str) -> PairVerdict | None:
@@ -136,8 +138,13 @@ def verdict_of(bench: Bench, gold: Gold, a: PooledRuns, b: PooledRuns, score: st
     if swapped and ends is not None:
         ends = (None if ends[1] is None else -ends[1], None if ends[0] is None else -ends[0])
     difference = row.difference
+    if swapped and difference is not None:
+        difference = -difference
     return PairVerdict(
-        difference=-difference if swapped and difference is not None else difference,
+        sentence=_sentence(
+            a, b, difference, row.p if p_corrected is None else p_corrected, significant, score
+        ),
+        difference=difference,
         interval=ends,
         p=row.p,
         p_corrected=p_corrected,
@@ -149,6 +156,16 @@ def verdict_of(bench: Bench, gold: Gold, a: PooledRuns, b: PooledRuns, score: st
         looks=None if look is None else look.number,
         said=said,
     )
+
+
+def _sentence(
+    a: PooledRuns, b: PooledRuns, difference: float | None, p: float | None, significant: bool, score: str
+) -> str:
+    if difference is None:
+        return ""
+    names = [pool.result.system for pool in (a, b)]
+    leader, other = names if difference >= 0 else names[::-1]
+    return str(pair_sentence(leader, other, abs(difference), p, score, significant=significant))
 
 
 def _pools(bench: Bench, gold: Gold, numbers: Sequence[int]) -> list[PooledRuns | None]:
