@@ -380,7 +380,7 @@ def test_a_study_without_attributes_has_no_empty_parts() -> None:
     for title in ("How systems react to attributes", "Relative increase", 'id="tough"', 'href="#models"'):
         assert title in render(document) and title not in page
     for title in ("By model", "Comparative diagnosis"):
-        assert title in document.to_text(width=100) and title not in screen
+        assert title in document.to_text(width=100, detail="full") and title not in screen
 
 
 def test_scores_based_on_few_units_are_marked_in_charts_too() -> None:

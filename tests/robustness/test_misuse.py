@@ -265,7 +265,12 @@ def test_answers_that_cannot_be_read_are_counted_under_the_score(tmp_path: Path)
     hint = next(text for text in result.hints or () if "could not be read" in text)
     assert hint.startswith("30 of 30 responses could not be read")
     shown = " ".join(render(result, width=100).split())
-    assert shown.index("precision") < shown.index(hint[:40]) < shown.index("Errors what fixing")
+    assert (
+        shown.index(" F1")
+        < shown.index(hint[:40])
+        < shown.index("precision")
+        < shown.index("Errors what fixing")
+    )
 
 
 def test_the_file_of_one_system_under_two_names_is_called_the_same(tmp_path: Path) -> None:

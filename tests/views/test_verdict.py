@@ -20,6 +20,7 @@ from spanwise.document.loading import document_of
 from spanwise.document.scores import Comparison, LeadPart, ScoreTest
 from spanwise.document.study import Study
 from spanwise.reports import render
+from spanwise.reports.notebook import notebook_table
 from spanwise.views.verdict import verdict
 
 
@@ -175,7 +176,7 @@ def test_every_surface_says_the_same_sentence(tmp_path: Path) -> None:
     assert sentence in repr(result) and sentence in repr(loaded)
     inside = {
         "page": result.to_html().partition('id="headline">')[2].partition("</h1>")[0],
-        "notebook": loaded._repr_html_(),
+        "notebook": notebook_table(loaded),
         "summary": str(render(loaded, "summary")),
     }
     for surface, text in inside.items():
