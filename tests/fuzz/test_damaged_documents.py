@@ -79,6 +79,16 @@ def test_a_contradiction_is_named_with_its_place(change: str, tmp_path: Path) ->
         assert main(call) == 3
 
 
+def test_a_comparison_of_something_that_is_no_rate_of_leaks_is_refused(tmp_path: Path) -> None:
+    kinds = {json.loads(data)["kind"]: data for data in documents.originals()}
+    document = json.loads(kinds["leaks"])
+    document["comparisons"][0]["scores"][0]["path"] = ["overall"]
+    (tmp_path / "t.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        spanwise.load(tmp_path / "t.json")
+    assert "$.comparisons[0].scores[0].path: there is no rate of leaks called 'overall'" in str(caught.value)
+
+
 def test_documents_of_every_kind_are_damaged() -> None:
     assert {json.loads(data)["kind"] for data in documents.originals()} == set(KINDS)
 

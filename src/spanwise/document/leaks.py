@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from spanwise.document import Count, Document, Fraction, Interval
 from spanwise.document.scores import Comparison
+from spanwise.rates import LEAK_RATES
 
 PRIMARY = ("overall", "leak_rate")
 
@@ -111,6 +112,15 @@ class Leaks(Document, frozen=True, kw_only=True):
     comparisons: tuple[Comparison, ...] = ()
     without_identity: Count | UnsetType = UNSET  # gold mentions without an id, which identities leave out
     notes: tuple[str, ...] = ()
+
+    def inconsistent(self) -> tuple[str, str] | None:
+        """An error if something that is not a rate of leaks was compared; see `Document.inconsistent`."""
+        for number, pair in enumerate(self.comparisons):
+            for at, test in enumerate(pair.scores):
+                if not test.path or test.path[-1] not in LEAK_RATES:
+                    path = f"$.comparisons[{number}].scores[{at}].path"
+                    return path, f"there is no rate of leaks called {'.'.join(test.path)!r}"
+        return None
 
     def without_sentences(self) -> Leaks:
         """A copy without sentences."""

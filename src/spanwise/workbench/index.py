@@ -152,7 +152,12 @@ class Shelf:
             return data
 
         size = self._size(result.path)
-        return self.kept.get("document", (result.path, result.sha256), read, lambda _: size)
+        found = self.kept.get("document", (result.path, result.sha256), read, lambda _: size)
+        if result.system not in found.systems:  # the file has changed, and will soon be read again
+            raise InputError(
+                f"{result.path}: this file no longer contains the system {result.system!r}.\nEvaluate again."
+            )
+        return found
 
     def _size(self, path: str) -> int:
         try:
