@@ -58,9 +58,7 @@ def _findings(
     """The findings about one system, after the labels of all systems `aliased` that gold does not have."""
     odd = _data_finding(document.inputs, document.dataset, document.settings)
     several = len(document.systems) > 1
-    aliases = [
-        row for system in aliased for row in _alias_findings(system, document.systems[system], several)
-    ]
+    aliases = [row for system in aliased for row in alias_findings(system, document.systems[system], several)]
     return _in_order(_own_findings(name, document.systems[name], lead), lead, odd, aliases)
 
 
@@ -132,7 +130,7 @@ def _in_order(
     return tuple(row for row in [*unknown, *rows] if row)[:MOST_FINDINGS]
 
 
-def _alias_findings(name: str, system: SystemScores, several: bool) -> list[Finding]:
+def alias_findings(name: str, system: SystemScores, several: bool) -> list[Finding]:
     """Predicted labels that gold does not have, but whose spans are mostly gold mentions of one label."""
     known = {label for label, cell in system.exact.labels.items() if cell.gold}
     found: dict[str, Finding] = {}
@@ -154,8 +152,8 @@ def _alias_findings(name: str, system: SystemScores, several: bool) -> list[Find
 
 
 def _aliases_over_runs(name: str, runs: Mapping[str, SystemScores], several: bool) -> list[Finding]:
-    """Like `_alias_findings`, for labels of more than half of the runs, with the numbers of the first."""
-    by_run = {run: _alias_findings(name, system, several) for run, system in runs.items()}
+    """Like `alias_findings`, for labels of more than half of the runs, with the numbers of the first."""
+    by_run = {run: alias_findings(name, system, several) for run, system in runs.items()}
     number = Counter(row.path for rows in by_run.values() for row in rows)
     found: dict[tuple[str, ...], Finding] = {}
     for run, rows in by_run.items():

@@ -29,7 +29,7 @@ MOST_ROWS = 250_000  # combinations of causes that are kept; errors rarely share
 # The causes of an error, in the order in which equally large groups are listed.
 CAUSES: tuple[CauseName, ...] = (
     "starts after", "swallows before", "stops before", "swallows after",
-    "labels", "text", "shape", "before", "after",
+    "labels", "text", "shape", "follows", "precedes",
 )  # fmt: skip
 _DIGITS = re.compile(r"(?=.*\d)[\d\s.,:/%+$€-]+")
 
@@ -247,9 +247,9 @@ def _alone(
     cause[rows, 1] = _shapes(names, texts, runs.size[example])[which]
     sentence = side.mentions.sentence[rows]
     before = np.flatnonzero(side.first[rows] > corpus.sentences[sentence])
-    cause[rows[before], 2] = words.numbers(names, "before", side.first[rows[before]] - 1)
+    cause[rows[before], 2] = words.numbers(names, "follows", side.first[rows[before]] - 1)
     after = np.flatnonzero(side.after[rows] < corpus.sentences[sentence + 1])
-    cause[rows[after], 3] = words.numbers(names, "after", side.after[rows[after]])
+    cause[rows[after], 3] = words.numbers(names, "precedes", side.after[rows[after]])
 
 
 def _shapes(names: _CauseNumbers, texts: Sequence[str], sizes: Ints) -> Ints:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 ORDER = (
     "starts after", "swallows before", "stops before", "swallows after",
-    "labels", "text", "shape", "before", "after",
+    "labels", "text", "shape", "follows", "precedes",
 )  # fmt: skip
 Group: TypeAlias = tuple[str, ...]
 Listed: TypeAlias = tuple[str, Group, int, int, Fraction, dict[str, int]]
@@ -45,9 +45,9 @@ def groups(tokens: Sequence[str], event: Mapping[str, Any]) -> tuple[str, set[Gr
     elif len(words) == 1:
         found.add(("shape", "one token"))
     if mention["start"] > 0:
-        found.add(("before", tokens[mention["start"] - 1].lower()))
+        found.add(("follows", tokens[mention["start"] - 1].lower()))
     if mention["end"] < len(tokens):
-        found.add(("after", tokens[mention["end"]].lower()))
+        found.add(("precedes", tokens[mention["end"]].lower()))
     return kind, found
 
 

@@ -87,6 +87,10 @@ def add_errors(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--system", often=True, dest="chosen_system", metavar="NAME", help="the system, if there are several"
     )
+    group.add_argument(
+        "--pattern", metavar="NAME",
+        help="errors that share a cause, as a task of evaluate names it: 'stops before of'",
+    )  # fmt: skip
     group.add_argument("--dataset", metavar="NAME", help="the dataset, if a study has several")
     group.add_argument(
         "--runs", choices=["all", "some"],
@@ -151,6 +155,10 @@ def run_errors(args: argparse.Namespace) -> int:
         raise ChoiceError(
             "--as parquet writes a folder with Spark.\nAdd --engine spark and the folder, as in -o errors."
         )
+    if args.form == "parquet" and args.pattern:
+        raise ChoiceError(
+            "patterns are found over all errors, so Spark cannot select them.\nLeave out --as parquet."
+        )
     if args.form == "parquet":
         return _write_frame(args, bucket)
     document = _document(args)
@@ -159,6 +167,7 @@ def run_errors(args: argparse.Namespace) -> int:
         gold=args.gold_label,
         dataset=args.dataset,
         runs=args.runs,
+        pattern=args.pattern,
         **_filters(args, bucket),
     )
     write_output(_formatted(args, errors), args.output)

@@ -140,6 +140,7 @@ class DatasetFacts(Part, frozen=True, kw_only=True):
     tough: Mapping[Subset, SubsetShares] | UnsetType | None = UNSET
     zeta: Mapping[str, float | None]
     absent: Mapping[str, str] | UnsetType = UNSET
+    train_labels: Mapping[str, Count] | UnsetType = UNSET  # mentions of the training data, by label
     duplicates_with_train: Count | UnsetType | None = UNSET
     duplicates: Count | UnsetType | None = UNSET  # sentences that repeat an earlier one
     attributes: Mapping[str, DescribedAttribute] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from spanwise.document import Count, Document, Part, Settings
 from spanwise.document.analyses import PlacementDocument, Slices
 from spanwise.document.dataset import DatasetFacts, Suspects
-from spanwise.document.scores import Comparison, Findings, Outcome, Subset, SystemScores
+from spanwise.document.scores import Comparison, Findings, Outcome, Subset, SystemScores, TaskFinding
 from spanwise.errors import ChoiceError, UnknownKey, unknown
 from spanwise.registry import resolve
 
@@ -343,6 +343,7 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
     comparisons: tuple[Comparison, ...] = ()
     letters: Mapping[str, str] = field(default_factory=dict)
     findings: Findings = ()
+    tasks: tuple[TaskFinding, ...] = ()
     notes: tuple[str, ...] | UnsetType = UNSET
     hints: tuple[str, ...] | UnsetType = UNSET  # what to check before believing the scores
     answers: Mapping[str, PlacementDocument] | UnsetType = UNSET  # for systems that give no positions

@@ -170,7 +170,7 @@ class Gains(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 CauseName = Literal[
     "starts after", "swallows before", "stops before", "swallows after",
-    "labels", "text", "shape", "before", "after",
+    "labels", "text", "shape", "follows", "precedes",
 ]  # fmt: skip
 
 
@@ -433,6 +433,7 @@ class SystemScores(Part, frozen=True, kw_only=True):
     slices: tuple[WeakSlice, ...]
     cross: Mapping[str, CrossScores] = field(default_factory=dict)
     hierarchy: Mapping[str, LevelScores] | UnsetType = UNSET  # by level: "0" is one label for all
+    label_gains: Mapping[str, float] = field(default_factory=dict)  # of all errors of a gold label
     patterns: Patterns | UnsetType = UNSET
     truncation: Truncation | UnsetType = UNSET  # only if recall drops after some token
     silver: SilverScores | UnsetType = UNSET  # if there is a judge's annotation of all units
@@ -602,6 +603,23 @@ class Finding(Part, frozen=True, kw_only=True):
     def ties(self) -> tuple[str, ...]:
         """The other kinds of error that may cost just as much."""
         return (self.tied,) if isinstance(self.tied, str) else self.tied
+
+
+class TaskFinding(Part, frozen=True, kw_only=True):
+    """A finding with something to do; reports put it into words, and `filter` selects its sentences.
+
+    `gain` is what F1 would gain if exactly the errors behind it were right; null if that is not a number of
+    errors. Gains of several tasks may overlap.
+    """
+
+    kind: Literal["alias", "unknown", "pattern", "label", "copies", "repairs", "annotate"]
+    system: str | None
+    gain: float | None
+    count: Count
+    of: Count | UnsetType = UNSET
+    path: tuple[str, ...]
+    names: tuple[str, ...] = ()  # labels, or the name of a pattern
+    filter: Mapping[str, str] = field(default_factory=dict)
 
 
 Findings = Annotated[tuple[Finding, ...], Meta(max_length=4)]

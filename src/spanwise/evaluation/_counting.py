@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise.attributes import SUBSETS as SUBSET_NAMES
-from spanwise.attributes import Attribute, Values, is_built_in, values_of
+from spanwise.attributes import Attribute, Lexicon, SummedLexicon, Values, is_built_in, values_of
 from spanwise.attributes import Side as AttributeSide
 from spanwise.columns import Bools, Column, Ints
 from spanwise.composition import DatasetPart, copies_in, dataset_entry
@@ -523,7 +523,8 @@ class Adding:
                 documents=shared.source.documents,
                 zeta=shared.facts.zeta,
                 absent=shared.facts.absent,
-            ),
+            )
+            | _of_training(shared.lexicon),
             entries=shared.source.entries(self._sums),
             units=self._units,
             facts=shared.facts,
@@ -534,6 +535,13 @@ class Adding:
             copies=copies_in(self._described),
             signs=self._signs,
         )
+
+
+def _of_training(lexicon: Lexicon | SummedLexicon | None) -> dict[str, object]:
+    """How many training mentions each label has; nothing without training data."""
+    if lexicon is None:
+        return {}
+    return {"train_labels": dict(zip(lexicon.labels, lexicon.per_label.tolist(), strict=True))}
 
 
 def count_blocks(shared: BlockContext, engine: Engine, progress: Progress) -> Whole:

@@ -334,6 +334,18 @@ def sides_table(case: MatchedSystem, events: Events) -> CrossTable:
     return CrossTable.of(case.labels, SIDES, row=label, column=ints(column[differ]))
 
 
+ROLES = ("a", "b", "c")
+
+
+def roles_table(case: MatchedSystem, events: Events) -> CrossTable:
+    """The errors of each gold label by their role in gains (see `scores.GAIN_ROLES`)."""
+    missed = events.outcome == OUTCOME["FN"]
+    rows = np.flatnonzero((events.outcome != OUTCOME["TP"]) & (events.gold >= 0))
+    role = np.where(missed, 2, np.maximum(events.turn, 1)) - 1
+    label = case.gold.label[events.gold[rows]].astype(np.int64)
+    return CrossTable.of(case.labels, ROLES, row=label, column=ints(role[rows]))
+
+
 def _tally(
     case: MatchedSystem, cells: Sequence[str], columns: Sequence[str], groups: Sequence[EventGroup]
 ) -> Counts:

@@ -30,6 +30,7 @@ from spanwise.evaluation._measures import (
     joined_measures,
     outcome_tables,
     relaxed_measure,
+    roles_table,
     sides_table,
     token_events,
     tough_measures,
@@ -111,6 +112,7 @@ def evaluate_system(data: DatasetBlock, predicted: AttributeSide, choices: Choic
     measures.append(relaxed_measure(case, overlap))
     tables = {MeasureKey("confusion"): confusion_table(case, events)}
     tables[MeasureKey("sides")] = sides_table(case, events)
+    tables[MeasureKey("roles")] = roles_table(case, events)
     tables |= {MeasureKey("confusion", kind): confusion_table(case, events, kind) for kind in CONFUSING}
     if data.toughness is not None:
         measures += tough_measures(case, data.toughness)

@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 from spanwise import __version__
 from spanwise.attributes import SUBSETS
 from spanwise.buckets import Bucketing
-from spanwise.columns import Ints, plain, ratio
+from spanwise.columns import Floats, Ints, plain, ratio
 from spanwise.corpus import Mentions
 from spanwise.counts import Counts, CrossTable
 from spanwise.diagnosis import letters, self_diagnosis, slices, with_leads
@@ -61,7 +61,7 @@ from spanwise.evaluation._counting import Whole
 from spanwise.evaluation._dataset import Facts
 from spanwise.evaluation._hierarchy import all_levels, level_scores
 from spanwise.evaluation._hints import hints
-from spanwise.evaluation._measures import NOBODY, SIDES
+from spanwise.evaluation._measures import NOBODY, ROLES, SIDES
 from spanwise.evaluation._system import CONFUSING, Counted, Evaluated
 from spanwise.evaluation._truncation import with_truncation
 from spanwise.evaluation.scoring import Cell, ScoredSystem, pack_measures, score_and_test, with_lead_intervals
@@ -70,8 +70,9 @@ from spanwise.intervals import FEW_UNITS
 from spanwise.matching import CATEGORIES, OUTCOMES, Matching, relaxed_counts
 from spanwise.patterns import NO_TEXT, REDACTED, Causes, patterns
 from spanwise.rates import f_beta
-from spanwise.scores import EXACT, RECALL, Measure, MeasureKey, with_overall
+from spanwise.scores import EXACT, RECALL, Measure, MeasureKey, gain, with_overall
 from spanwise.settings import signed_parts
+from spanwise.tasks import tasks
 from spanwise.uncertainty import Resampling
 
 SMALL = 30  # a bucket with fewer gold units is marked as small
@@ -247,7 +248,13 @@ def _summary_of(
         notes=tuple(notes) or UNSET,
     )
     found = hints(summary, whole.signs)
-    return replace(summary, signature=signature(summary), findings=findings(summary), hints=found or UNSET)
+    return replace(
+        summary,
+        signature=signature(summary),
+        findings=findings(summary),
+        tasks=tasks(summary),
+        hints=found or UNSET,
+    )
 
 
 def _with_copies(scores: SystemScores, system: Counted, whole: Whole) -> SystemScores:
@@ -374,6 +381,7 @@ def system_scores(
             for pair in crosses
         },
         hierarchy=level_scores(measures, scored),
+        label_gains=_label_gains(counted, with_overall(exact.total.astype(np.float64))[0]),
         slices=(),
     )
     return replace(scores, slices=slices(scores, mentions, scored.slices))
@@ -388,6 +396,16 @@ def _confusion(labels: Sequence[str], tables: Mapping[MeasureKey, CrossTable]) -
         spurious=tuple(table.chosen([NOBODY], labels)[0].tolist()),
         pairs={kind: _label_pairs(labels, tables[MeasureKey("confusion", kind)]) for kind in CONFUSING},
     )
+
+
+def _label_gains(counted: Counted, totals: Floats) -> dict[str, float]:
+    """What fixing all errors of each gold label would add to F1."""
+    roles = counted.tables[MeasureKey("roles")].chosen(counted.labels, ROLES)
+    return {
+        label: value
+        for label, row in zip(counted.labels, roles, strict=True)
+        if row.any() and (value := plain(gain(*totals, *row))) is not None
+    }
 
 
 def _label_pairs(labels: Sequence[str], table: CrossTable) -> tuple[tuple[str, str, int], ...]:

@@ -156,7 +156,8 @@ def slice_words(row: RankedSlice) -> str:
 
 # What examples can be filtered by, in the order of the address; `of` is the number that was clicked.
 KEYS = (
-    "unit", "system", "outcome", "gold", "predicted", "attribute", "bucket", "tough", "where", "over", "of",
+    "unit", "system", "outcome", "gold", "predicted", "attribute", "bucket", "tough", "where", "pattern",
+    "over", "of",
 )  # fmt: skip
 
 

@@ -32,6 +32,8 @@ from spanwise.document.scores import BucketEdges, SystemScores
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.reports._shown import ShownDataset, run_name, shown_datasets
+from spanwise.reports.error_patterns import pattern_of_each
+from spanwise.tasks import pattern_name
 from spanwise.views import wording as say
 
 ShownMention: TypeAlias = GoldMention | PredictedMention
@@ -101,6 +103,7 @@ def listing(
     over: Over = "error",
     dataset: str | None = None,
     runs: Agreeing | None = None,
+    pattern: str | None = None,
 ) -> list[ListedError]:
     """The errors of a document, in the order of its sentences; as many as its tables count.
 
@@ -120,6 +123,7 @@ def listing(
             that buckets count.
         dataset: only errors on this dataset of a study; by default on all datasets.
         runs: only errors that "all" runs of a system make, or that only "some" of them make.
+        pattern: only errors that count in this pattern of their system, such as "stops before of".
 
     Raises:
         ChoiceError: the kind, label, system, bucket, subset or dataset is unknown.
@@ -142,6 +146,7 @@ def listing(
     named = len(parts) > 1
     for part in parts:
         chosen = _chosen(part, kinds, gold, predicted, system, bucket, tough, where, over, runs)
+        chosen = chosen if pattern is None else _with_pattern(part, chosen, pattern, system)
         errors += [replace(error, dataset=part.name) for error in chosen] if named else chosen
     return errors
 
@@ -186,6 +191,62 @@ def _chosen(
             continue
         errors.append(error)
     return errors
+
+
+def _with_pattern(
+    shown: ShownDataset, errors: Sequence[ListedError], pattern: str, system: str | None
+) -> list[ListedError]:
+    """The errors that count in a pattern of their system; with several runs, of the first run with it."""
+    listed = {
+        (name, run): scores.patterns.listed if scores.patterns else ()
+        for name in _systems(shown, system)
+        for run, scores in shown.runs[name].items()
+    }
+    names = {pattern_name(row) for rows in listed.values() for row in rows}
+    if pattern not in names:
+        raise unknown("pattern of errors", pattern, names)
+    chosen = []
+    for (name, run), rows in listed.items():
+        if all(pattern_name(row) != pattern for row in rows):
+            continue
+        own = [row for row in errors if row.system == name and run in row.runs]
+        found = pattern_of_each([(row.sentence, row.outcome, row.gold, row.predicted) for row in own], rows)
+        chosen += [
+            row
+            for row, one in zip(own, found, strict=True)
+            if one is not None and pattern_name(one) == pattern and row not in chosen
+        ]
+    return chosen
+
+
+def places_of_patterns(shown: ShownDataset, name: str, run: str) -> dict[str, list[str]]:
+    """Where the errors of each pattern of a run are, for the script of the page.
+
+    A place is the number of the sentence, `g` or `p` for gold or predicted, and the number of the mention in
+    the sentence.
+    """
+    patterns = shown.runs[name][run].patterns
+    if not patterns or not patterns.listed:
+        return {}
+    shown_as = run_name(name, run, shown.runs[name])
+    rows = [
+        (number, error)
+        for number, sentence in enumerate(shown.sentences)
+        for error in _of_run(name, shown_as, sentence, "error")
+    ]
+    found = pattern_of_each(
+        [(error.sentence, error.outcome, error.gold, error.predicted) for _, error in rows], patterns.listed
+    )
+    places: dict[str, list[str]] = {}
+    for (number, error), pattern in zip(rows, found, strict=True):
+        if pattern is None:
+            continue
+        mention, sentence = error.consumed, error.sentence
+        side = "g" if isinstance(mention, GoldMention) else "p"
+        mentions = sentence.gold if side == "g" else sentence.systems[shown_as]
+        at = next(index for index, own in enumerate(mentions) if own is mention)
+        places.setdefault(pattern_name(pattern), []).append(f"{number}{side}{at}")
+    return places
 
 
 def _kinds(outcome: str | Sequence[str] | None) -> set[str]:

@@ -107,6 +107,8 @@
     const meets = choices.where ? window.spanwiseWhere(choices.where, data) : null;
     const impossible = (choices.gold && gold < 0) || (choices.predicted && predicted < 0) ||
       (choices.bucket && bucket < 0) || (choices.tough && tough < 0);
+    const pattern = choices.pattern ? new Set(data.patterns[system]?.[choices.pattern] || []) : null;
+    const place = (sentence, row) => row.own || !row.gold ? `${sentence.place}p${sentence.predicted(system).indexOf(row.predicted)}` : `${sentence.place}g${sentence.gold.indexOf(row.gold)}`;
     const found = [];
     if (impossible) return found;
     for (const sentence of data.rows) {
@@ -120,6 +122,7 @@
         const side = choices.unit === "predicted" ? row.predicted : row.gold || row.predicted;
         if (bucket >= 0 && side.buckets[attribute] !== bucket) return false;
         if (meets && !meets(side)) return false;
+        if (pattern && !pattern.has(place(sentence, row))) return false;
         return !choices.runs || agrees(row, system, choices.runs);
       });
       if (!hits.length) continue;
@@ -388,7 +391,7 @@
     ["system", (value) => value], ["outcome", (value) => value === "wrong" ? "not right" : data.outcomes[value] || value],
     ["gold", (value) => `gold ${value}`], ["predicted", (value) => `predicted ${value}`],
     ["bucket", (value, all) => `${(data.attributes.find((row) => row.name === all.attribute) || {}).title || all.attribute}: ${bucketTitle(all.attribute, value)}`],
-    ["tough", (value) => data.toughWords[value] || value], ["where", (value) => value],
+    ["tough", (value) => data.toughWords[value] || value], ["where", (value) => value], ["pattern", (value) => value],
     ["runs", (value) => value === "all" ? "wrong in all runs" : "wrong in some runs"],
     ["over", (value, all) => `${value} ${{ TP: "right", wrong: "wrong" }[all.as || "wrong"] || data.outcomes[all.as] || all.as}`], ["q", (value) => `“${value}”`],
   ];

@@ -167,11 +167,11 @@ window.spanwiseScore = ({ data, visible }) => {
 
   return (choices) => {
     const holder = $("filter-score"), pair = window.spanwisePair;
-    // Mentions filtered by outcome have no score, and a predicted label alone selects errors.
+    // Mentions filtered by outcome have no score; a predicted label or a pattern alone selects errors.
     const given = CONDITIONS.filter((name) => choices[name]);
     const known = data.known[key(choices, given)];
     holder.replaceChildren();
-    if (choices.predicted) return;
+    if (choices.predicted || choices.pattern) return;
     if (!known && !complete(choices)) {
       holder.append(make("p", "note", `No score is shown: ${missing(choices)}`));
       return;

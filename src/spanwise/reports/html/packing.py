@@ -21,6 +21,7 @@ from spanwise.document.evaluation import Evaluation, GoldMention, PredictedMenti
 from spanwise.document.scores import BucketScores, ExactScores, SubsetRecall, SystemScores
 from spanwise.reports._document import scored_labels
 from spanwise.reports._shown import ShownDataset
+from spanwise.reports.errors import places_of_patterns
 from spanwise.student import t_polynomial
 from spanwise.views import wording as words
 
@@ -64,6 +65,7 @@ def contents(shown: ShownDataset) -> dict[str, object]:
         "t": t_polynomial(document.settings.confidence),
         "examples": to_builtins(shown.examples), "units": _units(document, shown.sentences),
         "codes": _codes(document, systems, packer),
+        "patterns": [places_of_patterns(shown, *owner) for owner in shown.run_names.values()],
         "sentences": _columns(rows),
     }  # fmt: skip
 
