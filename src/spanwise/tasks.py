@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from spanwise.columns import plain
 from spanwise.diagnosis import LEAST_GOLD, lettering
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import Pattern, SystemScores, TaskFinding
 from spanwise.findings import LEAST_EFFECT, alias_findings
+from spanwise.scores import gain
 
 FEW_MENTIONS = 20  # gold mentions below which the score of a label says little
 MOST_LISTED = 5  # on a screen
@@ -28,7 +30,8 @@ def tasks(document: Evaluation, name: str | None = None) -> tuple[TaskFinding, .
     chosen = order[0] if name is None else name
     aliased = order if name is None else [name]
     labels = [task for system in aliased for task in _unknown(system, systems[system])]
-    own = sorted(_own(chosen, systems[chosen], document), key=lambda task: -(task.gain or 0.0))
+    about = [*_own(chosen, systems[chosen]), *_truncation(chosen, systems[chosen])]
+    own = sorted(about, key=lambda task: -(task.gain or 0.0))
     worth = [task for task in own if (task.gain or 0.0) >= LEAST_EFFECT] or own[:1]
     return (*labels, *worth, *_checks(document))
 
@@ -84,7 +87,7 @@ def _unknown(name: str, system: SystemScores) -> Iterator[TaskFinding]:
             )
 
 
-def _own(name: str, system: SystemScores, document: Evaluation) -> Iterator[TaskFinding]:
+def _own(name: str, system: SystemScores) -> Iterator[TaskFinding]:
     """The patterns of a system's errors, and its weakest label."""
     for index, pattern in enumerate(system.patterns.listed if system.patterns else ()):
         yield TaskFinding(
@@ -113,6 +116,21 @@ def _own(name: str, system: SystemScores, document: Evaluation) -> Iterator[Task
             path=("exact", "labels", label, "f1"),
             names=(label,),
             filter={"system": name, "gold": label},
+        )
+
+
+def _truncation(name: str, system: SystemScores) -> Iterator[TaskFinding]:
+    """The token after which recall drops, with what finding all mentions after it would gain."""
+    cut, overall = system.truncation, system.exact.overall
+    if cut:
+        yield TaskFinding(
+            kind="truncation",
+            system=name,
+            gain=plain(gain(overall.gold, overall.predicted, overall.correct, 0, cut.missed, 0)),
+            count=cut.missed,
+            of=cut.mentions,
+            path=("truncation", cut.of),
+            filter={"system": name, "outcome": "FN"},
         )
 
 

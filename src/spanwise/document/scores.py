@@ -612,7 +612,9 @@ class TaskFinding(Part, frozen=True, kw_only=True):
     errors. Gains of several tasks may overlap.
     """
 
-    kind: Literal["alias", "unknown", "pattern", "label", "copies", "repairs", "annotate"]
+    kind: Literal[
+        "alias", "unknown", "pattern", "label", "truncation", "copies", "repairs", "annotate"
+    ]  # fmt: skip
     system: str | None
     gain: float | None
     count: Count

@@ -68,7 +68,7 @@ def worded(document: Evaluation, task: TaskFinding, saved: str | None = None) ->
         reason=reason,
         gain="" if task.gain is None else f"up to {say.signed(task.gain)} F1",
         command=_command(document, task, saved),
-        number=task.count if task.filter else 0,
+        number=task.count if task.filter and task.kind != "truncation" else 0,
         filter=task.filter,
         check=task.system is None or task.kind in ("alias", "unknown"),
     )
@@ -92,6 +92,15 @@ def _sentences(document: Evaluation, task: TaskFinding) -> tuple[str, str]:
         case "unknown":
             told = f"{say.plural(task.count, 'prediction')} of {visible(task.system or '')}"
             return f"Check the label {names[0]}.", f"{told} have this label, which gold does not have."
+        case "truncation":
+            cut = given(document.systems[task.system or ""].truncation)
+            assert cut is not None
+            after, lost = f"token {say.count(cut.after)}", f"{number} of {say.count(cut.mentions)}"
+            return (
+                f"Check whether the input of {visible(task.system or '')} is cut at {after}.",
+                f"Recall is {say.points(cut.recall_before)} before {after} of a {cut.of} and"
+                f" {say.points(cut.recall)} after it, where {lost} are missed.",
+            )
         case "copies":
             also = "sentence is" if task.count == 1 else "sentences are"
             return "Check the overlap with training.", f"{number} test {also} also in the training data."
@@ -191,6 +200,8 @@ def _command(document: Evaluation, task: TaskFinding, saved: str | None) -> str:
             return f"{reading} --pattern {quoted(task.names[0])}" if reading else ""
         case "label":
             return f"{reading} --gold {quoted(task.names[0])}" if reading else ""
+        case "truncation":
+            return f"{reading} --outcome FN" if reading else ""
         case "unknown":
             return f"{reading} --predicted {quoted(task.names[0])}" if reading else ""
         case "repairs":
