@@ -431,6 +431,11 @@ def test_the_composition_starts_with_all_mentions_and_marks_rare_subsets() -> No
     assert next(iter(rows)) == "ALL"
     assert "SEEN ‡" in rows
     assert "UNSEEN-TOKENS" in rows
+    # SEEN and two subsets without mentions are left out; so is SEEN of the recalls.
+    for name in ("composition", "tough"):
+        kept = [str(row[0]) for row in table(result, name).without_rare(0.01).rows]
+        assert kept == ["ALL", "UNSEEN-TOKENS", "UNSEEN-ANY"]
+    assert table(result, "labels").without_rare(0.5) == table(result, "labels")
 
 
 def test_the_worst_bucket_is_tested_against_the_best_over_datasets_and_runs() -> None:

@@ -125,6 +125,10 @@ def add_table(parser: argparse.ArgumentParser) -> None:
     ):
         form.add_argument(f"--{name}", dest="form", action="store_const", const=name, help=what)
     add_typesetting(parser)
+    parser.add_argument(
+        "--least-share", type=float, default=0, metavar="P",
+        help="leave out tough subsets with less than P %% of the gold mentions (the paper: 1)",
+    )  # fmt: skip
     parser.add_argument("--short", action="store_true", help="use the short names of attributes: eLen, eCon")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
 
@@ -151,7 +155,13 @@ def run_table(args: argparse.Namespace) -> int:
         text = "".join(f"{name:<{width}}{_summary(entry.caption)}\n" for name, entry in available.items())
     else:
         names = list(tables(document)) if args.names == ["all"] else args.names
-        chosen = [table(document, name, short=args.short) for name in names]
+        if not 0 <= args.least_share <= 100:
+            raise ChoiceError(
+                f"--least-share is {args.least_share:g}, but must be a percentage from 0 to 100."
+            )
+        chosen = [
+            table(document, name, short=args.short).without_rare(args.least_share / 100) for name in names
+        ]
         text = "\n".join(_written(entry, args) for entry in chosen)
     write_output(text, args.output)
     return 0

@@ -39,6 +39,26 @@ class Table(Struct, frozen=True):
         rows = tuple(tuple(rounded(cell, decimals) for cell in row) for row in self.rows)
         return replace(self, rows=rows)
 
+    def without_rare(self, least: float) -> Table:
+        """The table without subsets that hold less than a share of their dataset's gold mentions.
+
+        Tables that do not count gold mentions of subsets are returned as they are. ALL counts all mentions.
+
+        Examples:
+            >>> rows = (("ALL", Number(200, "200")), ("SEEN", Number(199, "199")), ("TCM-ALL", Number(1, "1")))
+            >>> table = Table("tough", "Recall.", ("subset", "gold"), rows)
+            >>> [row[0] for row in table.without_rare(0.01).rows]
+            ['ALL', 'SEEN']
+        """
+        counted = next((at for at, title in enumerate(self.header) if title in ("gold", "all")), None)
+        if "subset" not in self.header or counted is None:
+            return self
+        named = self.header.index("subset")
+        totals = {row[:named]: _value(row[counted]) for row in self.rows if row[named] == "ALL"}
+        rows = tuple(row for row in self.rows if _value(row[counted]) >= least * totals.get(row[:named], 0))
+        note = f" Subsets with less than {100 * least:g} % of the mentions are left out."
+        return replace(self, rows=rows, caption=self.caption + (note if len(rows) < len(self.rows) else ""))
+
     def to_latex(self, *, wide: bool = False) -> str:
         """A `table`, `table*` or `longtable` environment, whose first line names the packages it needs.
 
@@ -217,3 +237,8 @@ def _part(cell: Cell, part: str) -> float | str:
 
 def _full(value: float | None) -> float | str:
     return UNDEFINED if value is None or not defined(value) else value
+
+
+def _value(cell: Cell) -> float:
+    """The number in a cell; 0 where there is none."""
+    return cell.value or 0 if isinstance(cell, Number) else 0
