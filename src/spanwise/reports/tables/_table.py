@@ -45,7 +45,7 @@ class Table(Struct, frozen=True):
         Tables that do not count gold mentions of subsets are returned as they are. ALL counts all mentions.
 
         Examples:
-            >>> rows = (("ALL", Number(200, "200")), ("SEEN", Number(199, "199")), ("TCM-ALL", Number(1, "1")))
+            >>> rows = (("ALL", Number(200, "")), ("SEEN", Number(199, "")), ("TCM-ALL", Number(1, "")))
             >>> table = Table("tough", "Recall.", ("subset", "gold"), rows)
             >>> [row[0] for row in table.without_rare(0.01).rows]
             ['ALL', 'SEEN']
