@@ -18,7 +18,7 @@ from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling
 from spanwise.credits import credit_of
 from spanwise.document.analyses import Convention, Explanation, PlacementDocument
 from spanwise.errors import InputError
-from spanwise.formats import Reader, read_layers, refuse_merged, rules_of, with_rules
+from spanwise.formats import Reader, read_layers, refuse_merged, rules_of, says_label_rules, with_rules
 from spanwise.matching import OUTCOMES, match, relaxed
 from spanwise.placement import PRESETS, PromptUnit, has_answers, place, place_systems, without_offsets
 from spanwise.schemes import encode
@@ -49,6 +49,7 @@ class _Pair(Struct, frozen=True, eq=False):
         ).astype(np.float64)
 
 
+@says_label_rules
 def explain(
     gold: object,
     predicted: object = None,

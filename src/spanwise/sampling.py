@@ -13,7 +13,7 @@ from spanwise.buckets import fit
 from spanwise.columns import Ints, frozen, ints, offsets
 from spanwise.corpus import Annotation, Corpus
 from spanwise.errors import ChoiceError, InputError, many, unknown
-from spanwise.formats import Reader
+from spanwise.formats import Reader, rules_of
 from spanwise.pairing import pair, reordered
 from spanwise.uncertainty import draw_numbers
 
@@ -63,14 +63,17 @@ def sample(
         raise ChoiceError(f"n is {n!r}, but must be a whole number above 0.")
     reader = Reader(**reading, further=True)
     whole = reader.read(corpus)
+    rules = rules_of(reading)
     unit_of = _units(whole.corpus, by)
     number = int(unit_of[-1]) + 1 if len(unit_of) else 0
     if n > number:
         raise InputError(f"{whole.reading.path}: there are {many(number, by)}, fewer than {n}.\nDraw fewer.")
     order = np.argsort(draw_numbers(seed, "units to annotate", 1, number)[0], kind="stable")
     if strata is None:
+        rules.check(whole.labels_as_read)
         return _taken(whole, unit_of, np.isin(np.arange(number), order[:n]))
     predicted = [pair(whole.corpus, reader.read(system), align="strict").predicted for system in systems]
+    rules.check(whole.labels_as_read, [name for own in predicted for name in own.labels_as_read])
     stratum = _strata(whole, unit_of, number, strata, predicted)
     sizes = np.bincount(stratum)
     shares = allocated(sizes.tolist(), n)

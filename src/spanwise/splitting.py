@@ -19,7 +19,15 @@ from spanwise.corpus import Annotation, Corpus, Mentions, Parts, with_one_labell
 from spanwise.document.dataset import DatasetFacts, Split, SplitPart, SplitRun, SplitSettings, SplitShare
 from spanwise.document.scores import Subset
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.formats import FORMATS, Reader, listed_sources, make_folder, rules_of, write_atomically
+from spanwise.formats import (
+    FORMATS,
+    Reader,
+    listed_sources,
+    make_folder,
+    rules_of,
+    says_label_rules,
+    write_atomically,
+)
 from spanwise.formats.editing import excerpt
 from spanwise.formats.writing import lost_note, write_results
 from spanwise.uncertainty import draw_numbers
@@ -33,6 +41,7 @@ Name = Literal["train", "dev", "test"]
 PARTS: tuple[Name, ...] = ("train", "dev", "test")
 
 
+@says_label_rules
 def split(
     sources: object,
     *,

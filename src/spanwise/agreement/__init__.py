@@ -60,7 +60,7 @@ from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import ReadLabels
 from spanwise.evaluation._dataset import is_spark
 from spanwise.evaluation._lake import joined_files, joined_mentions
-from spanwise.formats import with_rules, write_atomically
+from spanwise.formats import says_label_rules, with_rules, write_atomically
 from spanwise.formats._format import ReadKeywords
 from spanwise.formats.writing import lost_note, write_results
 
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
 __all__ = ["agree"]
 
 
+@says_label_rules
 def agree(
     source: object = None,
     *,

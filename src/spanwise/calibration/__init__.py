@@ -44,7 +44,7 @@ from spanwise.evaluation._dataset import (
     read_by_spark,
 )
 from spanwise.evaluation.tables import TalliedBlock, Walked
-from spanwise.formats import NO_SCORE, read
+from spanwise.formats import NO_SCORE, read, says_label_rules
 from spanwise.formats._format import ReadKeywords
 from spanwise.mentions import MentionTable
 from spanwise.settings import MOST_DRAWS
@@ -61,6 +61,7 @@ TOKEN_SCORES: tuple[TokenScores, ...] = ("product", "mean", "min")
 FEW_UNITS = 60  # with fewer units, percentile intervals cover less than their nominal level
 
 
+@says_label_rules
 def confidence(
     gold: object,
     systems: object = None,

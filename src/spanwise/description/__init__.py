@@ -44,6 +44,7 @@ from spanwise.evaluation._dataset import (
     open_sources,
     resolve_frame,
 )
+from spanwise.formats import says_label_rules
 from spanwise.hashing import ordered_hashes
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 __all__ = ["Description", "describe"]
 
 
+@says_label_rules
 def describe(
     test: object,
     *,

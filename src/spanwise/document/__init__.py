@@ -136,6 +136,8 @@ class Document(Struct, frozen=True, kw_only=True):
     kind: str
     signature: str = ""
     inputs: tuple[Input, ...] = ()
+    # By which labels were mapped or left out when files were read; evaluations have them in their settings.
+    label_rules: Mapping[str, Any] | UnsetType = UNSET
 
     def without_sentences(self) -> Self:
         """A copy without sentences and counts per unit, if it has any; a screen does not need them."""

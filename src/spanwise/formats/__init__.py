@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, ParamSpec, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.corpus import Annotation
+from spanwise.document import Document
 from spanwise.errors import ChoiceError, InputError, SpanwiseError
 from spanwise.formats._format import (
     FORMATS,
@@ -78,6 +80,7 @@ __all__ = [
     "read_words",
     "refuse_merged",
     "rules_of",
+    "says_label_rules",
     "sha256_of",
     "side_by_side",
     "stem_of",
@@ -260,6 +263,10 @@ def options_of(*, limits: Mapping[str, int] | None = None, **options: Any) -> Op
     return Options(**given, limits=Limits.of(limits or {}), rules=rules_of(options))
 
 
+P = ParamSpec("P")
+Made = TypeVar("Made", bound=Document)
+
+
 def rules_of(reading: ReadKeywords) -> LabelRules:
     """The keywords of `read` that map labels or leave them out."""
     return LabelRules(
@@ -268,6 +275,21 @@ def rules_of(reading: ReadKeywords) -> LabelRules:
         label_names(reading.get("only"), option="only"),
         label_names(reading.get("without"), option="without"),
     )
+
+
+def says_label_rules(verb: Callable[P, Made]) -> Callable[P, Made]:
+    """Note in the document that a function makes by which rules labels were mapped or left out, if any."""
+
+    @wraps(verb)
+    def noting(*sources: P.args, **options: P.kwargs) -> Made:
+        document = verb(*sources, **options)
+        rules = rules_of(options)
+        if not rules:
+            return document
+        signature = f"{document.signature}|labels:{rules.key(predicted=True)}"
+        return replace(document, label_rules=rules.to_dict(), signature=signature)
+
+    return noting
 
 
 def hierarchy_of(given: GivenMap | Hierarchy, separator: str | None) -> Hierarchy | None:

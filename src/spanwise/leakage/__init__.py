@@ -39,6 +39,7 @@ from spanwise.evaluation._dataset import (
     sides_of,
 )
 from spanwise.evaluation.scoring import score_and_test
+from spanwise.formats import says_label_rules
 from spanwise.intervals import FEW_UNITS
 from spanwise.leakage._covering import Covered, GoldPositions, Identified, PositionAxis
 from spanwise.rates import LEAK_COUNTS, LEAK_RATES
@@ -56,6 +57,7 @@ COSTS = ("masked", "outside", "text", "spans")  # known overall only
 NO_TEXT = "the data have positions but no text, so the share of text that is lost is unknown"
 
 
+@says_label_rules
 def leaks(
     source: object = None,
     systems: object = None,

@@ -326,6 +326,7 @@ def document(
                 dropped=laid.left_out if choices.rules else UNSET,
             ),
         ),
+        label_rules=choices.rules.to_dict() or UNSET,
         settings=PlacementSettings(
             policy=choices.policy, level=choices.level, threshold=choices.threshold, repeats=choices.repeats,
             unknown=choices.unknown, prompt_unit=choices.prompt_unit, response=choices.response,

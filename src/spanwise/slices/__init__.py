@@ -43,6 +43,7 @@ from spanwise.evaluation._dataset import (
 )
 from spanwise.evaluation.result import KeptMentions
 from spanwise.evaluation.tables import TalliedBlock, Walked
+from spanwise.formats import says_label_rules
 from spanwise.formats._format import ReadKeywords
 from spanwise.mentions import MentionTables
 from spanwise.settings import MOST_DRAWS
@@ -58,6 +59,7 @@ OVERS: tuple[Over, ...] = ("recall", "f1")
 FEW_UNITS = 60  # with fewer documents, the test is reported as rough
 
 
+@says_label_rules
 def find_slices(
     source: object = None,
     systems: object = None,

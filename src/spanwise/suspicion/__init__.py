@@ -46,7 +46,7 @@ from spanwise.evaluation._choices import (
     parts_of,
 )
 from spanwise.evaluation._dataset import UnopenedSources, ignore_progress, is_spark, read_by_spark
-from spanwise.formats import Reader, listed_sources
+from spanwise.formats import Reader, listed_sources, says_label_rules
 from spanwise.suspicion._blocks import (
     CachedVotesBlock,
     CandidateRows,
@@ -78,6 +78,7 @@ STEPS = (10, 25, 50, 100, 200, 500, 1000)  # numbers of accepted proposals to re
 _ENOUGH = 5  # minimum number of occurrences to call a reading rare
 
 
+@says_label_rules
 def suspects(
     gold: object,
     systems: Mapping[str, object] | None = None,
