@@ -160,6 +160,27 @@ def test_the_leak_rate_has_the_interval_of_recall_over_hidden_mentions(folder: P
     assert cell.ends("leak_rate") == pytest.approx((1 - high, 1 - low))
 
 
+def test_slices_over_hidden_say_which_names_leak(folder: Path) -> None:
+    """1 − the loss over hidden is the share of hidden mentions, of each slice and overall."""
+    systems = {name: folder / f"{name}.jsonl" for name in ("a", "b")}
+    options: dict[str, Any] = {"attributes": "label,entity_length", "flips": 200, "least": 20, "depth": 1}
+    searched = spanwise.find_slices(folder / "gold.jsonl", systems, over="hidden", **options)
+    leaky = found(folder, attributes="entity_length", resamples=0)
+    for name in systems:
+        overall = leaky.systems[name].overall
+        assert searched.systems[name].overall.units == overall.mentions
+        assert searched.systems[name].overall.loss == pytest.approx(overall.leak_rate)
+        cells = {**leaky.systems[name].labels, **leaky.systems[name].buckets["entity_length"]}
+        for row in searched.systems[name].slices:
+            if row.after == 0:
+                cell = cells[row.conditions[0].value]
+                assert (row.units, row.loss) == (cell.mentions, pytest.approx(cell.leak_rate))
+    difference = present(searched.comparison[0].overall["difference"])
+    first, second = (leaky.systems[name].overall.leak_rate for name in ("a", "b"))
+    assert difference == pytest.approx(present(first) - present(second))
+    assert "hidden" in searched.to_text()
+
+
 def test_limits_are_held_against_rates_or_upper_ends(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -285,8 +285,9 @@ def add_slices(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to search")
     add_train(group)
     group.add_argument(
-        "--over", often=True, choices=["recall", "f1"], default="recall",
-        help="gold mentions that are missed (default: recall), or missed and wrong mentions together (f1)",
+        "--over", often=True, choices=["recall", "f1", "hidden"], default="recall",
+        help="gold mentions that are missed (default: recall), missed and wrong mentions together (f1), or gold "
+        "mentions that are not wholly masked by predictions of any label (hidden)",
     )  # fmt: skip
     group.add_argument(
         "--depth",

@@ -17,6 +17,7 @@ from spanwise.buckets import Strategy
 from spanwise.columns import Bools, Column
 from spanwise.corpus import Annotation, Mentions
 from spanwise.counts import Counts
+from spanwise.covering import Covered, GoldPositions, Identified, PositionAxis
 from spanwise.document.leaks import (
     PRIMARY,
     LeakCell,
@@ -41,7 +42,6 @@ from spanwise.evaluation._dataset import (
 from spanwise.evaluation.scoring import score_and_test
 from spanwise.formats import says_label_rules
 from spanwise.intervals import FEW_UNITS
-from spanwise.leakage._covering import Covered, GoldPositions, Identified, PositionAxis
 from spanwise.rates import LEAK_COUNTS, LEAK_RATES
 from spanwise.scores import Measure, MeasureKey
 from spanwise.settings import CONFIDENCE, CORRECTION, MOST_DRAWS

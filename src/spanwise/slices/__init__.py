@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.alignment import How
@@ -16,6 +17,7 @@ from spanwise.attributes import Attribute
 from spanwise.buckets import Bucketing, Strategy
 from spanwise.columns import Bools, Column, floats, ints, on_grid, plain, ratio
 from spanwise.conditions import DEFAULT, TOUGHNESS, Condition
+from spanwise.covering import Covered, GoldPositions, PositionAxis
 from spanwise.document.analyses import (
     DifferentConfirmation,
     DifferentSlice,
@@ -54,8 +56,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Facet", "Items", "find_slices", "search", "slices_of"]
 
-Over = Literal["recall", "f1"]
-OVERS: tuple[Over, ...] = ("recall", "f1")
+Over = Literal["recall", "f1", "hidden"]
+OVERS: tuple[Over, ...] = ("recall", "f1", "hidden")
 FEW_UNITS = 60  # with fewer documents, the test is reported as rough
 
 
@@ -98,7 +100,8 @@ def find_slices(
         gold: the same as a keyword, or the gold column of a Spark frame.
         systems: one system, or several; every pair of systems is compared.
         train: training data; without it, seen and unseen mentions are not distinguished.
-        over: "recall" (gold mentions; loss: missed) or "f1" (gold and predicted; loss: missed or wrong).
+        over: "recall" (gold mentions; loss: missed), "f1" (gold and predicted; loss: missed or wrong), or
+            "hidden" (gold mentions; loss: some of it is not masked by predictions of any label).
         depth: the maximum number of conditions in a slice.
         least: the minimum number of mentions inside and outside a slice.
         level: the probability of listing any slice when there are no real weaknesses.
@@ -203,7 +206,7 @@ def slices_of(live: KeptMentions, **options: Any) -> Slices:
     settings = Looking(**options)
     choices, over = settings.choices(reading={}), settings.over
     walked = None
-    if isinstance(live.kept, EvaluatedBlock):
+    if isinstance(live.kept, EvaluatedBlock) and over != "hidden":
         walked = tables.walk_again(live.kept, choices, predicted=over == "f1", tough=True)
     if walked is None:
         assert live.inputs is not None
@@ -223,7 +226,7 @@ def _searched(walked: Walked, settings: Looking) -> Slices:
         _one_pair(case, first, second, confirmed=settings.confirm, options=settings.search)
         for first, second in combinations(case.systems, 2)
     ]
-    tough = settings.over == "recall" and bool(case.tables.gold.named("tough"))
+    tough = settings.over != "f1" and bool(case.tables.gold.named("tough"))
     names = (*case.cuts, *((TOUGHNESS,) if tough else ()))
     tested = [system.tested for system in systems.values()]
     return Slices(
@@ -253,8 +256,20 @@ def _searched(walked: Walked, settings: Looking) -> Slices:
 
 
 def tally(reference: object, context: BlockContext, *, over: Over) -> TalliedBlock:
-    """The mentions of one block; over recall, only those of gold."""
-    return tables.tally(context.source.open(reference), context, predicted=over == "f1", tough=True)
+    """The mentions of one block; only over F1 those of systems, too."""
+    block = context.source.open(reference)
+    tallied = tables.tally(block, context, predicted=over == "f1", tough=True)
+    if over != "hidden":
+        return tallied
+    axis = PositionAxis.of(block.corpus, [block.gold.mentions, *block.systems.values()])
+    sentences = ints(np.arange(len(block.corpus)))
+    gold = GoldPositions(axis, block.gold.mentions, len(block.corpus), sentences, sentences)
+    hidden = {
+        f"found.{system}": Covered.of(gold, predicted, same_label=False).hidden
+        for system, predicted in block.systems.items()
+    }
+    own = replace(tallied.tables, gold=tallied.tables.gold.with_columns(hidden))
+    return replace(tallied, tables=own)
 
 
 def _walk(opened: OpenedSources, over: Over) -> Walked:
@@ -301,7 +316,7 @@ class _Case(Struct, frozen=True, eq=False):
             code = np.concatenate([table[f"bucket.{name}"] for table in listed])
             facets.append(Facet.of_codes(name, [bucket.name for bucket in bucketing.buckets], ints(code)))
         tough = gold.named("tough")
-        if tough and self.over == "recall":
+        if tough and self.over != "f1":
             facets.append(Facet.of_members(TOUGHNESS, tuple(tough), np.stack([*tough.values()], axis=1)))
         return Items(
             ints(np.concatenate([table["unit"] for table in listed])),
@@ -372,7 +387,7 @@ def _one_system(case: _Case, system: str, *, confirmed: bool, options: SearchOpt
 def _one_pair(case: _Case, first: str, second: str, *, confirmed: bool, options: SearchOptions) -> PairSlices:
     items, overall = _differences(case, first, second)
     result: Search = search(items, **options)
-    recall = case.over == "recall"
+    recall = case.over != "f1"
 
     def different(slices: Sequence[ListedSlice]) -> tuple[DifferentSlice, ...]:
         rows = []
@@ -419,7 +434,7 @@ def _differences(case: _Case, first: str, second: str) -> tuple[Items, dict[str,
     found_a, found_b = case.found(first), case.found(second)
     gain = ints(found_a.astype(np.int64) - found_b)
     n = len(case.tables.gold)
-    if case.over == "recall":
+    if case.over != "f1":
         items = case.items([ints(-gain)], [first, second], paired=True)
         return items, {"units": n, "difference": plain(ratio(items.total, n))}
     predicted = case.tables.systems[first], case.tables.systems[second]

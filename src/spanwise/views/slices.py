@@ -44,7 +44,7 @@ def slices_view(document: Slices) -> View:
 
 
 def _score(document: Slices) -> str:
-    return "recall" if document.over == "recall" else "F1"
+    return "F1" if document.over == "f1" else document.over
 
 
 def _left(loss: float | None) -> float | None:
