@@ -145,6 +145,37 @@ def test_every_verb_that_reads_annotations_takes_the_rules(tmp_path: Any) -> Non
         spanwise.describe(gold, map={"X": "Y"})
 
 
+VERBS: dict[str, Any] = {
+    "describe": lambda gold, system, **rules: spanwise.describe(gold, **rules),
+    "agree": lambda gold, system, **rules: spanwise.agree({"one": gold, "two": system}, **rules),
+    "suspects": lambda gold, system, **rules: spanwise.suspects(gold, {"a": [system]}, **rules),
+    "slices": lambda gold, system, **rules: spanwise.find_slices(gold, {"a": system}, flips=20, **rules),
+    "explain": spanwise.explain,
+    "leaks": lambda gold, system, **rules: spanwise.leaks(gold, {"a": system}, resamples=0, **rules),
+    "split": lambda gold, system, **rules: spanwise.split(gold, test=0.5, **rules),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_document_says_by_which_rules_labels_were_mapped(verb: str, tmp_path: Any) -> None:
+    gold, system = (
+        conll(tmp_path / "gold.conll", TOKENS * 3, GOLD * 3),
+        conll(tmp_path / "a.conll", TOKENS * 3, SYSTEM * 3),
+    )
+    plain, mapped = (VERBS[verb](gold, system, **rules) for rules in ({}, {"map": "GPE=LOC"}))
+    assert not plain.label_rules
+    assert mapped.label_rules == {"map": {"GPE": "LOC"}}
+    assert mapped.to_dict()["label_rules"] == {"map": {"GPE": "LOC"}}
+    assert mapped.signature.startswith(f"{plain.signature.partition('|gold:')[0]}")
+    assert "|labels:" in mapped.signature
+
+
+def test_units_are_not_drawn_by_labels_that_no_file_has(tmp_path: Any) -> None:
+    gold = conll(tmp_path / "gold.conll", TOKENS, GOLD)
+    with pytest.raises(ChoiceError, match="only names the label 'X'"):
+        spanwise.sample(gold, 1, only=["X"])
+
+
 def test_parts_that_are_written_by_a_split_have_the_mapped_labels(tmp_path: Any) -> None:
     corpus = conll(tmp_path / "all.conll", TOKENS * 4, GOLD * 4)
     spanwise.split(corpus, test=0.5, output=tmp_path / "parts", map={"GPE": "LOC"})

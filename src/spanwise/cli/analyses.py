@@ -286,8 +286,8 @@ def add_slices(parser: argparse.ArgumentParser) -> None:
     add_train(group)
     group.add_argument(
         "--over", often=True, choices=["recall", "f1", "hidden"], default="recall",
-        help="gold mentions that are missed (default: recall), missed and wrong mentions together (f1), or gold "
-        "mentions that are not wholly masked by predictions of any label (hidden)",
+        help="gold mentions that are missed (default: recall), missed and wrong mentions together (f1), or "
+        "gold mentions that are not wholly masked by predictions of any label (hidden)",
     )  # fmt: skip
     group.add_argument(
         "--depth",
