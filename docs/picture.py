@@ -18,6 +18,7 @@ from spanwise.demo import generate
 from spanwise.reports.terminal import render
 
 WIDTH = 100
+COMMAND = "spanwise evaluate gold.conll swapper.conll --train train.conll"
 TARGET = Path(__file__).parent / "screen.svg"
 
 
@@ -25,12 +26,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # so that the screen shows short paths
         demo = generate(".")
-        result = spanwise.evaluate(demo.gold.name, demo.systems["swapper"].name, train=demo.train.name)
+        files = demo.gold.name, demo.systems["swapper"].name
+        result = spanwise.evaluate(*files, train=demo.train.name, command=COMMAND)
         screen = render(result, width=WIDTH, color=True)
     console = Console(record=True, width=WIDTH, file=open(os.devnull, "w"))  # noqa: PTH123, SIM115
     console.print(Text.from_ansi(screen))
-    title = "spanwise evaluate gold.conll swapper.conll --train train.conll"
-    svg = console.export_svg(title=title)
+    svg = console.export_svg(title=COMMAND)
     # Without these rules, the picture uses the reader's monospaced font and fetches nothing.
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)

@@ -12,7 +12,9 @@ from spanwise.document.loading import as_document
 from spanwise.reports._charts import axis_range, shortened
 from spanwise.reports._document import short_signature
 from spanwise.reports.tables import Cell, Number, Table, tables, text_of
+from spanwise.tasks import MOST_LISTED
 from spanwise.views.standing import ranked
+from spanwise.views.tasks import shown_tasks
 from spanwise.views.verdict import shown_findings, verdict
 from spanwise.views.wording import PRIMARY_SCORES, count, points, visible
 
@@ -34,6 +36,8 @@ def notebook_table(document: DocumentLike) -> str:
     findings = shown_findings(document)
     if findings:
         parts.append(f"<ul>{''.join(f'<li>{_escaped(text)}</li>' for text in findings)}</ul>")
+    if isinstance(document, Evaluation):
+        parts.append(_tasks(document))
     if "holistic" in by_name:
         parts.append(_table(by_name["holistic"]))
     if "labels" in by_name:
@@ -42,6 +46,18 @@ def notebook_table(document: DocumentLike) -> str:
     if document.signature:
         parts.append(f"<p><small>{_escaped(short_signature(document.signature))}</small></p>")
     return f"<div>{''.join(part for part in parts if part)}</div>"
+
+
+def _tasks(document: Evaluation) -> str:
+    """What to do about the best system, with the commands; empty if there is nothing."""
+    rows = "".join(
+        f"<li><b>{_escaped(task.title)}</b> {_escaped(task.reason)}"
+        + (f" <small>{_escaped(task.gain)}</small>" if task.gain else "")
+        + (f"<br><code>{_escaped(task.command)}</code>" if task.command else "")
+        + "</li>"
+        for task in shown_tasks(document)[:MOST_LISTED]
+    )
+    return f"<ol>{rows}</ol>" if rows else ""
 
 
 def _chart(document: Document) -> str:

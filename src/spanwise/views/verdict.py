@@ -97,15 +97,16 @@ MOST_FINDINGS = 5
 def shown_findings(document: DocumentLike) -> list[str]:
     """The findings to show under an answer, as sentences; those of several datasets name the dataset.
 
-    What a lead rests on is left out, because the answer says it.
+    What a lead rests on is left out, because the answer says it; so is what a task of an evaluation says.
     """
     document = as_document(document)
+    told = ("lead", "alias", "truncation") if isinstance(document, Evaluation) else ("lead",)
     datasets = document.datasets if isinstance(document, ScoreGrid) else {}
     rows = [
         f"{say.visible(name)}: {say.finding(row)}" if len(datasets) > 1 else say.finding(row)
         for name, part in datasets.items()
         for row in part.findings
-        if row.kind != "lead"
+        if row.kind not in told
     ]
     return rows[:MOST_FINDINGS]
 

@@ -240,6 +240,9 @@ def confusions(tables: Mapping[str, Confusion], style: Style, *, combined: str =
     )  # fmt: skip
 
 
+_SHORT = {"LE": "label", "BE": "boundary", "LBE": "both", "FN": "missed", "FP": "spurious"}
+
+
 def shares(document: Evaluation, focus: str, style: Style) -> Drawing:
     """The share of each kind of error, counted the traditional and the fair way (Ort22, Figure 1)."""
     parts = document.systems[focus].fair.shares
@@ -263,9 +266,11 @@ def shares(document: Evaluation, focus: str, style: Style) -> Drawing:
                     [bar], height, x, colour=palette[colours[kind]], thick=20, opacity=0.9, cornerRadius=0
                 )
             )
-            if part > 7:
-                text = {"v": start + part / 2, "y": y, "t": f"{kind} {part:.0f}%" if part > 14 else kind}
-                layers.append(marks.written([text], height, x, colour=palette["on"], fontSize=10.5))
+            said = f"{_SHORT[kind]} {part:.0f}%"
+            fitting = [text for text in (said, _SHORT[kind]) if width_of(text, 12) + 4 <= plot * part / 100]
+            if fitting:
+                text = {"v": start + part / 2, "y": y, "t": fitting[0]}
+                layers.append(marks.written([text], height, x, colour=palette["on"], fontSize=12))
             start += part
     names = [{"y": step * at + step / 2, "t": way} for at, way in enumerate(("traditional", "fair"))]
     layers.append(marks.texts(names, height, at=-80, colour=palette["ink"]))

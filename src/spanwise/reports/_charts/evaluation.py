@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, cast
 
 from spanwise.diagnosis import distinct
@@ -16,6 +16,7 @@ from spanwise.document.scores import (
     ScoreTest,
     Subset,
     SubsetRecall,
+    SubsetScores,
     SystemScores,
     WeakSlice,
 )
@@ -234,12 +235,30 @@ def tough(document: Evaluation, focus: str, style: Style) -> Drawing | None:
     if not subsets:
         return None
     rows = [_recall_line(document, names, "All mentions", None, style)]
-    for subset in (subset for subset in words.TOUGH if subset in subsets):
+    for subset in _telling(subsets):
         rows.append(_recall_line(document, names, words.TOUGH[subset].capitalize(), subset, style))
     layout = ChartLayout(
         left=172, plot=140, columns=(44,), step=32, intervals=False, series=places(document, names)
     )
     return draw("tough", "Recall on tough mentions", rows, layout, style)
+
+
+# A subset that holds the same mentions as one of these says nothing new.
+_SAME: dict[Subset, Subset] = {
+    "UNSEEN-ANY": "UNSEEN-TOKENS",
+    "TCM-SEEN": "TCM-ALL",
+    "TCM-UNSEEN": "TCM-ALL",
+}
+
+
+def _telling(subsets: Mapping[Subset, SubsetScores]) -> list[Subset]:
+    """The subsets that hold mentions, without those that hold the same ones as another."""
+    sizes = {subset: scores.overall.mentions for subset, scores in subsets.items()}
+    return [
+        subset
+        for subset in words.TOUGH
+        if sizes.get(subset) and (subset not in _SAME or sizes[subset] != sizes.get(_SAME[subset]))
+    ]
 
 
 def _point(

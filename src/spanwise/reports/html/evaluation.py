@@ -26,6 +26,7 @@ from spanwise.reports._shown import (
     study_shown,
 )
 from spanwise.reports.html.analyses import cost_parts, panel, readings
+from spanwise.reports.html.opening import opening
 from spanwise.reports.html.packing import contents
 from spanwise.reports.html.verdicts import (
     answered,
@@ -38,6 +39,7 @@ from spanwise.views import sentences as sentences
 from spanwise.views import wording as words
 from spanwise.views.slices import conditions
 from spanwise.views.standing import compared, family_of, study_letters, tested, tested_in, tested_on
+from spanwise.views.tasks import OVERLAPPING
 
 # ---- three systems or more: who leads whom, and which of them cannot be told apart -----------------
 
@@ -331,6 +333,10 @@ def evaluation_parts(document: Evaluation) -> dict[str, object]:
         "answers": [(name, placed, panel(placed)) for name, placed in (document.answers or {}).items()],
         "data": {"sets": [packed_set(shown)]},
         "answer": answered(document, view.order),
+        "openings": [
+            opening(document, name, [other for other in view.order if other != name]) for name in view.order
+        ],
+        "overlapping": OVERLAPPING,
         **(_few(document, view) if few else {"template": "many.html.jinja", "sets": [view]}),
     }
 

@@ -163,9 +163,14 @@ def _environment() -> Environment:
         percent=words.percent, attribute=words.attribute, bucket=words.bucket, spread=words.spread,
         signed_interval=words.signed_interval, short=short_signature, setting=setting,
         visible_lines=lambda text: "\n".join(map(words.visible, str(text).splitlines())),
-        brief=lambda name: shortened(name, 20), capitalised=words.capital,
+        brief=lambda name: shortened(name, 20), capitalised=words.capital, base_name=base_name,
     )  # fmt: skip
     return environment
+
+
+def base_name(path: object) -> str:
+    """The last part of a path, with what follows it, such as a line."""
+    return str(path).replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def setting(value: object) -> str:

@@ -285,7 +285,7 @@
     if (!names.length) return [];
     const bounded = names.some((name) => parts[name].some((row) => row.length > 2 && row[2] !== null)), pooled = data.systems.length > data.names.length;
     const over = pooled ? ", means over all pairs of runs" : "";
-    const section = card("What the lead is made of", bounded
+    const section = card("Where the lead comes from", bounded
       ? `Points of F1${over}; parts do not overlap and add up to A less B; ${Math.round(100 * data.confidence)}% intervals in brackets.`
       : `Points of F1${over}; parts do not overlap and add up to A less B. They have no intervals: none were requested, the pair was not tested, or there are too many pairs and parts.`);
     const titles = { labels: "labels", tough: "what was seen in training" };

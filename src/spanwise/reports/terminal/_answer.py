@@ -17,6 +17,7 @@ from spanwise.reports.terminal._layout import (
     sentence,
     warnings,
 )
+from spanwise.reports.terminal._tasks import tasks
 from spanwise.views import wording as say
 from spanwise.views.verdict import shown_findings, verdict
 
@@ -28,6 +29,8 @@ def lines(
 ) -> list[ScreenLine]:
     """The answer first; then findings, tables, inputs and the next commands."""
     top = [*answer(document, width), *findings(document, width)]
+    if isinstance(document, Evaluation):
+        top += tasks(document, width, saved)
     next_lines = next_steps(document, width, saved, full=detail == "full")
     if detail == "brief":
         return [*top, *next_lines]

@@ -614,7 +614,7 @@ def next_steps(
         else:
             lines += [
                 [("  " if index == 0 else "    ", ""), *line[1:]]
-                for index, line in enumerate(_command_lines(call, width))
+                for index, line in enumerate(command_lines(call, width))
             ]
     return lines
 
@@ -639,7 +639,8 @@ def _is_merged(inputs: Sequence[Input]) -> bool:
     return bool(gold & {row.path for row in inputs if row.role == "predicted"})
 
 
-def _command_lines(command: str, width: int) -> list[ScreenLine]:
+def command_lines(command: str, width: int) -> list[ScreenLine]:
+    """A command, indented where it is wrapped."""
     # Wrapped with the shell's line continuation, so that the command can still be pasted.
     lines = flow([[(word, "")] for word in command.split(" ")], width - 2, indent=4, join=" ")
     return [[*line, (" \\", "")] for line in lines[:-1]] + lines[-1:]

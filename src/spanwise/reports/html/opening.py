@@ -1,0 +1,146 @@
+"""The cards with which a page opens: what to fix, telling sentences, and what to check in the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from spanwise.document.evaluation import Evaluation, GoldMention, PredictedMention, Sentence
+from spanwise.reports._document import examples
+from spanwise.reports.errors import ListedError, holds_sentences, listing
+from spanwise.tasks import MOST_LISTED
+from spanwise.views import wording as words
+from spanwise.views.tasks import TaskWords, shown_tasks
+
+MOST_SENTENCES = 3
+CONTEXT = 9  # words on both sides of the mention that a sentence is shown for
+
+
+class TaskItem(Struct, frozen=True):
+    """A task, and the link to its sentences."""
+
+    words: TaskWords
+    link: str
+    href: str
+
+
+class Piece(Struct, frozen=True):
+    """A stretch of words; those of the mention are marked."""
+
+    text: str
+    marked: bool = False
+
+
+class TellingSentence(Struct, frozen=True):
+    """A sentence with one error: what went wrong, the words around it, and what each side says."""
+
+    said: str
+    pieces: Sequence[Piece]
+    readings: Sequence[tuple[str, str, str]]  # who, what, and the class of its box
+    source: str
+
+
+class Opening(Struct, frozen=True):
+    """What the opening cards show about one system."""
+
+    name: str
+    tasks: Sequence[TaskItem]
+    checks: Sequence[TaskItem]
+    sentences: Sequence[TellingSentence]
+    title: str
+    more: str  # the link to all sentences of that kind
+    number: int
+
+
+def opening(document: Evaluation, name: str, others: Sequence[str]) -> Opening:
+    """The opening cards about one system; of two systems, the sentences show where the other one is wrong."""
+    rows = [_item(task) for task in shown_tasks(document, name)]
+    other = others[0] if len(others) == 1 else None
+    errors = listing(document, system=other or name) if holds_sentences(document) else []
+    if other is not None:
+        errors = [error for error in errors if error.gold and error.gold.outcome.get(name) == "TP"]
+        number = len({(id(error.sentence), id(error.gold)) for error in errors})
+        more = examples(number, unit="gold", system=name, outcome="TP", over=other)
+    else:
+        number, more = len(errors), examples(len(errors), unit="error", system=name)
+    compared = [name, other] if other is not None else [name]
+    title = f"{words.visible(name)} right, {words.visible(other)} wrong" if other else "Errors"
+    return Opening(
+        name=name,
+        tasks=[row for row in rows if not row.words.check or row.words.filter][:MOST_LISTED],
+        checks=[row for row in rows if row.words.check and not row.words.filter],
+        sentences=[_told(error, compared) for error in _telling(errors)],
+        title=title,
+        more=more,
+        number=number,
+    )
+
+
+def _item(task: TaskWords) -> TaskItem:
+    if not task.number:
+        return TaskItem(task, "", "")
+    unit = "gold" if set(task.filter) == {"system", "gold"} else "error"
+    chosen: dict[str, str] = dict(task.filter)
+    if unit == "gold":
+        chosen["outcome"] = "wrong"
+    link = words.plural(task.number, "mention" if unit == "gold" else "error")
+    return TaskItem(task, link, examples(task.number, unit=unit, **chosen))
+
+
+def _telling(errors: Sequence[ListedError]) -> Iterator[ListedError]:
+    """The first error of each kind, in whole sentences of readable length if there are any."""
+    seen: set[str] = set()
+    for error in sorted(errors, key=lambda error: not 5 <= _size(error.sentence) <= 30):
+        kind = words.OUTCOMES.get(error.outcome, error.outcome)
+        if kind not in seen and error.consumed.start >= 0 and _words(error.sentence):
+            seen.add(kind)
+            yield error
+        if len(seen) == MOST_SENTENCES:
+            return
+
+
+def _size(sentence: Sentence) -> int:
+    return len(sentence.tokens or (sentence.text or "").split())
+
+
+def _words(sentence: Sentence) -> Sequence[str]:
+    """The tokens of a sentence, or the characters of a text; empty if the text was left out."""
+    return sentence.tokens or sentence.text or ""
+
+
+def _told(error: ListedError, systems: Sequence[str]) -> TellingSentence:
+    """An error with the words around it, and what gold and the systems say there."""
+    sentence, mention = error.sentence, error.consumed
+    context, join = (CONTEXT, " ") if sentence.tokens else (12 * CONTEXT, "")
+    shown = _words(sentence)
+    start, end = max(0, mention.start - context), min(len(shown), mention.end + context)
+    parts = [
+        Piece(("… " if start else "") + join.join(shown[start : mention.start])),
+        Piece(join.join(shown[mention.start : mention.end]), marked=True),
+        Piece(join.join(shown[mention.end : end]) + (" …" if end < len(shown) else "")),
+    ]
+    readings = [("gold", _label(error.gold), "gold")]
+    for name in systems:
+        right = error.gold is not None and error.gold.outcome.get(name) == "TP"
+        if right:
+            readings.append((name, f"✓ {_label(error.gold)}", "right"))
+        elif error.system == name:
+            kind = "missed" if error.predicted is None else "wrong"
+            readings.append((name, _said(error, join), kind))
+    outcome = words.capital(words.OUTCOMES.get(error.outcome, error.outcome))
+    return TellingSentence(outcome, [part for part in parts if part.text], readings, sentence.source or "")
+
+
+def _label(mention: GoldMention | PredictedMention | None) -> str:
+    return "nothing" if mention is None else words.visible(mention.label)
+
+
+def _said(error: ListedError, join: str) -> str:
+    """What a system says instead: its label, and its words if they are others than those of gold."""
+    predicted, gold = error.predicted, error.gold
+    if predicted is None:
+        return "✗ missed"
+    same = gold is not None and (gold.start, gold.end) == (predicted.start, predicted.end)
+    own = "" if same or gold is None else join.join(_words(error.sentence)[predicted.start : predicted.end])
+    return f"✗ {words.visible(predicted.label)}" + (f": {words.visible(own)}" if own else "")
