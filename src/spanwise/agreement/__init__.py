@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise import __version__
+from spanwise.agreement._differing import DifferenceSums, differences
 from spanwise.agreement._frames import frame_ground
 from spanwise.agreement._jackknife import MOST_UNITS, UnitPlan
 from spanwise.agreement._lake import lake_ground
@@ -81,6 +83,7 @@ def agree(
     units: TokenUnits | None = None,
     gamma: bool = False,
     majority: str | Path | None = None,
+    to: str | None = None,
     worksheet: str | Path | None = None,
     decisions: str | Path | None = None,
     examples: int = 20,
@@ -105,7 +108,9 @@ def agree(
             of tokens.
         units: what token measures compare, if `tokens` names a column.
         gamma: also compute γ, which needs the extra `agreement` and is slow.
-        majority: where to write the mentions that most annotators marked, leaving out ties.
+        majority: where to write the mentions that most annotators marked, leaving out ties: a file, or a
+            folder for brat (a name that ends with / or without a suffix).
+        to: the format of `majority`; by default, that of its suffix.
         worksheet: where to write the mentions on which annotators differ, as CSV for adjudication.
         decisions: such a worksheet, filled in; its decisions override the votes in `majority`.
         examples: the maximum number of sentences with disagreement to include in the document.
@@ -155,7 +160,8 @@ def agree(
             runner.packed.free()
     lost: tuple[str, ...] = ()
     if majority is not None:
-        lost = lost_note(majority, write_results(_majority(ground, sums, request), majority))
+        form = to or ("brat" if _is_folder(majority) else None)
+        lost = lost_note(majority, write_results(_majority(ground, sums, request), majority, format=form))
     if worksheet is not None:
         write_atomically(worksheet, sums.rows.sheet(presence))
     pair_scores = pairs(presence, sums.labels, sums.pairs, pair_intervals(presence, sums.levels))
@@ -173,6 +179,7 @@ def agree(
             pair_scores, document_means(presence, sums.pairs), human_level(presence, sums.levels).interval
         ),
         disagreement=pooled(sums.pairs.outcomes),
+        differences=differences(presence, sums.differences),
         tokens=token_agreement(presence, sums.labels, sums.tokens, compared, intervals=presence.by_document),
         alpha_u=unitizing(presence, sums.labels, sums.units, cut_document=request.source.cut_document),
         gamma={presence.documents[number]: value for number, value in sums.gamma.items()} if gamma else None,
@@ -289,6 +296,11 @@ def _majority(source: GroundSource, sums: AgreementSums, request: AgreementConte
     if names_by_text and all(ids is not None for ids in names_by_text):
         corpus = replace(corpus, document_ids=tuple(name for ids in names_by_text for name in ids or ()))
     return Annotation(corpus, mentions, reading)
+
+
+def _is_folder(path: str | Path) -> bool:
+    """Whether a path names a folder, to which brat's files are written."""
+    return str(path).endswith(("/", os.sep)) or not Path(path).suffix
 
 
 def _unit(presence: Presence) -> str:
@@ -411,6 +423,7 @@ class AgreementSums(Struct, frozen=True, eq=False):
     pairs: PairSums
     levels: LevelSums
     votes: VoteSums
+    differences: DifferenceSums
     tokens: TokenSums
     units: UnitSums
     gamma: Mapping[int, float | None]
@@ -443,6 +456,7 @@ def joined_sums(parts: Sequence[AgreementSums], context: AgreementContext) -> Ag
         pairs=PairSums.joined([part.pairs for part in parts]),
         levels=LevelSums.joined([part.levels for part in parts]),
         votes=VoteSums.joined([part.votes for part in parts]),
+        differences=DifferenceSums.joined([part.differences for part in parts]),
         tokens=TokenSums.joined([part.tokens for part in parts]),
         units=UnitSums.joined([part.units for part in parts]),
         gamma={number: value for part in parts for number, value in part.gamma.items()},
@@ -463,6 +477,7 @@ def block_sums(reference: object, context: AgreementContext) -> AgreementSums:
         pairs=PairSums.of(ground, context.plan),
         levels=LevelSums.of(ground, compared_parties(context.source.presence), context.plan),
         votes=VoteSums.of(ground, votes, by_document=context.plan.by_document),
+        differences=DifferenceSums.of(ground, votes, redact=context.redact),
         tokens=TokenSums.of(ground, context.tokens, context.plan),
         units=UnitSums.of(ground, context.plan),
         gamma=gamma_of(ground) if context.gamma else {},

@@ -145,6 +145,18 @@ def _targets(ground: Shared, votes: Votes, *, by_document: bool) -> _Targets:
     return _Targets(majority, np.asarray(counts), ints(unit), units)
 
 
+def beside_majority(ground: Shared, votes: Votes) -> tuple[Bools, Bools]:
+    """For each annotator, the accepted mentions of the documents that count, and the annotator's own there.
+
+    Where only two annotators have a document, the other's mentions stand for the majority.
+    """
+    n, distinct = len(ground.annotators), ground.distinct
+    counts = (ground.present & (ground.present.sum(axis=0) >= 2))[:, ground.document[distinct.sentence]]
+    own = distinct.by[:n]
+    others = np.where(votes.voters[None, :] == 2, votes.votes[None, :] > own, votes.accepted[None, :])
+    return np.asarray(others & counts), np.asarray(own & counts)
+
+
 def ceiling(presence: Presence, sums: VoteSums) -> HumanCeiling:
     """The F1 of each annotator against the majority of the others, and the mean with its interval."""
     table = sums.annotators.astype(np.float64)
@@ -249,7 +261,7 @@ class OpenRows(Struct, frozen=True, eq=False):
                     " ".join(name for i, name in enumerate(ground.annotators) if distinct.by[i, row]),
                     "tie" if votes.tied[row] else "yes" if votes.accepted[row] else "no",
                     "",
-                    "" if redact else text_of(ground, sentence, 0, None),
+                    "" if redact else context_of(ground, sentence, start, end),
                 )
             )
         return cls(tuple(sides[0]), tuple(sides[1]))
@@ -276,6 +288,23 @@ def text_of(ground: Shared, sentence: int, start: int, end: int | None) -> str:
     if corpus.texts is not None:
         return corpus.texts[sentence][start:end]
     return " ".join(corpus.words(sentence)[start:end])
+
+
+AROUND = 60  # characters of context on each side of a mention
+
+
+def context_of(ground: Shared, sentence: int, start: int, end: int) -> str:
+    """The line around a mention, at most 60 characters on each side; a cut is marked by …."""
+    if ground.corpus.without_text:
+        return ""
+    before, own, after = (
+        text_of(ground, sentence, first, last) for first, last in ((0, start), (start, end), (end, None))
+    )
+    blank = "" if ground.corpus.texts is not None else " "
+    left, right = before.split("\n")[-1], after.split("\n")[0]
+    first = left if len(left) <= AROUND else "…" + left[-AROUND:]
+    last = right if len(right) <= AROUND else right[:AROUND] + "…"
+    return blank.join(part for part in (first, own, last) if part)
 
 
 class Decision(Struct, frozen=True):
@@ -346,11 +375,13 @@ def _check_words(ground: Shared, decision: Decision, own: int) -> None:
     if ground.corpus.without_text:
         return
     sentence, start, end, _ = decision.row
-    for what, said, found in (
-        ("sentence", decision.context, text_of(ground, own, 0, None)),
-        ("mention", decision.text, text_of(ground, own, start, end)),
+    whole = text_of(ground, own, 0, None)
+    for what, said, found, same in (
+        # Earlier versions wrote the whole sentence as context.
+        ("sentence", decision.context, context_of(ground, own, start, end), (whole,)),
+        ("mention", decision.text, text_of(ground, own, start, end), ()),
     ):
-        if said and not same_cell(said, found):
+        if said and not any(same_cell(said, text) for text in (found, *same)):
             said, found = (text if len(text) <= 60 else f"{text[:60]}…" for text in (said, found))
             raise InputError(
                 f"{decision.where}: the worksheet says {said!r} for the {what}, but sentence {sentence + 1} "
@@ -382,7 +413,7 @@ def accepted(ground: Shared, votes: Votes, decisions: Mapping[Row, bool], *, tex
     rows = np.flatnonzero(taken & sentence_kept[distinct.sentence])
     listed = [
         (int(distinct.sentence[row]), int(distinct.start[row]), int(distinct.end[row]),
-         ground.labels[int(distinct.label[row])], _pieces(ground, row))
+         ground.labels[int(distinct.label[row])], pieces_of(ground, row))
         for row in rows.tolist()
     ] + [(*row, ()) for row in added if sentence_kept[row[0]]]  # fmt: skip
     listed.sort()
@@ -395,7 +426,8 @@ def accepted(ground: Shared, votes: Votes, decisions: Mapping[Row, bool], *, tex
     return AcceptedMentions(mentions, size, corpus)
 
 
-def _pieces(ground: Shared, row: int) -> tuple[tuple[int, int], ...]:
+def pieces_of(ground: Shared, row: int) -> tuple[tuple[int, int], ...]:
+    """The pieces of a discontinuous mention; none if it is contiguous."""
     shape = int(ground.distinct.shape[row])
     return ground.distinct.pieces[shape - 1] if shape else ()
 

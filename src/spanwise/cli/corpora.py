@@ -416,7 +416,8 @@ def add_agree(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise agree`."""
     parser.add_argument(
         "annotators", metavar="ANNOTATOR", nargs="+",
-        help="a file or name=file for each annotator, a pattern with {annotator}, or one file with several",
+        help="a file or name=file for each annotator, a folder with a folder for each, a pattern with "
+        "{annotator}, or one file with several",
     )  # fmt: skip
     group = parser.add_argument_group("what to compute")
     group.add_argument(
@@ -434,8 +435,10 @@ def add_agree(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--gamma", action="store_true", help="also compute gamma (extra 'agreement'; slow)")
     group = parser.add_argument_group("what to show and write")
     group.add_argument(
-        "--majority", often=True, metavar="FILE", help="write the mentions that most annotators marked"
-    )
+        "--majority", often=True, metavar="FILE|FOLDER/",
+        help="write the mentions that most annotators marked; to a folder for brat",
+    )  # fmt: skip
+    group.add_argument("--to", metavar="FORMAT", help="the format of --majority (default: from the suffix)")
     group.add_argument(
         "--worksheet", often=True, metavar="FILE.csv", help="write the open mentions for adjudication"
     )

@@ -193,6 +193,38 @@ class DisagreementExample(Struct, frozen=True, kw_only=True):
     mentions: tuple[DisagreementMention, ...]
 
 
+class ConfusedLabels(Struct, frozen=True, kw_only=True):
+    """How often an annotator gave one label where the majority gave another."""
+
+    own: str
+    majority: str
+    count: int
+
+
+class RepeatedDifference(Struct, frozen=True, kw_only=True):
+    """A difference that occurs more than once with the same words; a text is empty if a side has none."""
+
+    kind: str
+    own: str
+    majority: str
+    count: int
+
+
+class AnnotatorDifferences(Struct, frozen=True, kw_only=True):
+    """How one annotator differs from the majority: how often, in which labels and words.
+
+    Where only two annotators have a document, each is compared with the other.
+
+    `kinds` counts the annotator's mentions by how they differ (longer, shorter, crossing, label, label and
+    boundary, extra), and the mentions of the majority that are missed.
+    """
+
+    kinds: dict[str, int]
+    joins: int  # mentions that hold several of the majority
+    labels: tuple[ConfusedLabels, ...] = ()
+    repeated: tuple[RepeatedDifference, ...] = ()
+
+
 class AgreementSettings(Struct, frozen=True, kw_only=True):
     """The choices that affect the numbers of an agreement document."""
 
@@ -212,6 +244,7 @@ class Agreement(Document, frozen=True, kw_only=True):
     pairs: tuple[AgreementPair, ...]
     mean: AgreementMeans
     disagreement: dict[str, int]  # fair outcomes pooled over ordered pairs
+    differences: dict[str, AnnotatorDifferences] | UnsetType = UNSET  # by annotator
     tokens: TokenAgreement
     alpha_u: UnitizingAgreement
     gamma: dict[str, float | None] | None = None  # by document, if requested

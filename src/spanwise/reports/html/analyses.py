@@ -19,7 +19,8 @@ from spanwise.document.analyses import (
 )
 from spanwise.document.dataset import DatasetFacts, DescribedBucket, Description, Suspect, Suspects
 from spanwise.document.evaluation import Evaluation
-from spanwise.views import answers, judging
+from spanwise.reports.html.views import cards_of
+from spanwise.views import answers, differing, judging
 from spanwise.views import wording as words
 
 # ---- a sentence cut into plain and marked pieces ---------------------------------------------------
@@ -129,6 +130,9 @@ DISAGREEMENTS = (
 )
 
 
+_MOST_LINES = 10  # of one long sentence
+
+
 class SentenceSides(Struct, frozen=True):
     """A sentence as each annotator marked it."""
 
@@ -149,7 +153,12 @@ def agreement_parts(document: Agreement) -> dict[str, object]:
         "kinds": [
             (title, alone if kind == "alone" else counts.get(kind, 0)) for kind, title in DISAGREEMENTS
         ],
-        "sides": [_sides(example) for example in document.sentences],
+        "cards": cards_of(differing.sections(document), {}, ()),
+        "sides": [
+            _sides(line)
+            for example in document.sentences
+            for line in differing.lines_of(example)[:_MOST_LINES]
+        ],
         "decimal": _decimal,
         "decimals": _decimals,
         "bound": judging.bound,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from markupsafe import Markup, escape
 from msgspec import Struct
@@ -46,18 +46,10 @@ class Card(Struct, frozen=True):
 def view_parts(document: Document) -> dict[str, object]:
     """The values that the template of views needs."""
     shown = view(document)
-    charts = _charts(document)
+    cards = cards_of(shown.on("page"), _charts(document), shown.systems)
     places: dict[Markup, str] = {}  # of several sections with one title, the first
-    cards: list[Card] = []
-    for section in shown.on("page"):
-        parts = [
-            drawn for block in section.blocks if (drawn := _block(block, section, charts, shown.systems))
-        ]
-        if not section.title and cards:  # it continues the section before it
-            cards[-1].parts.extend(parts)
-        elif parts:
-            cards.append(Card(section, isolated(section.title), _width(section), parts))
-            places.setdefault(cards[-1].title, section.name)
+    for card in cards:
+        places.setdefault(card.title, card.section.name)
     return {
         "template": "view.html.jinja",
         "title": shown.title,
@@ -69,6 +61,18 @@ def view_parts(document: Document) -> dict[str, object]:
         "cards": cards,
         "places": places,
     }
+
+
+def cards_of(sections: Iterable[Section], charts: Mapping[str, Markup], systems: Sequence[str]) -> list[Card]:
+    """The sections as cards; one without a title continues the card before it."""
+    cards: list[Card] = []
+    for section in sections:
+        parts = [drawn for block in section.blocks if (drawn := _block(block, section, charts, systems))]
+        if not section.title and cards:
+            cards[-1].parts.extend(parts)
+        elif parts:
+            cards.append(Card(section, isolated(section.title), _width(section), parts))
+    return cards
 
 
 def isolated(words: Clause) -> Markup:
@@ -87,7 +91,7 @@ def _width(section: Section) -> str:
 
 
 def _block(
-    block: object, section: Section, charts: dict[str, Markup], systems: Sequence[str]
+    block: object, section: Section, charts: Mapping[str, Markup], systems: Sequence[str]
 ) -> Markup | None:
     match block:
         case Grid():

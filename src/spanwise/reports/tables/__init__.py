@@ -16,7 +16,7 @@ from spanwise.errors import unknown
 from spanwise.reports.tables import _people, _result, _runs, _study
 from spanwise.reports.tables._latex import latex
 from spanwise.reports.tables._table import Table, markdown, paper
-from spanwise.views import has_view, view
+from spanwise.views import differing, has_view, view
 from spanwise.views.cells import Interval, Number, text_of
 from spanwise.views.cells import PaperCell as Cell
 from spanwise.views.dataset import composition
@@ -61,7 +61,8 @@ def _makers(document: DocumentLike, short: bool) -> Mapping[str, Callable[[], Ta
     if isinstance(typed, Description):
         return {"composition": lambda: paper(composition(typed.dataset))}
     if isinstance(typed, Agreement):
-        return {_name(maker): partial(maker, typed) for maker in _people.AGREEMENT}
+        own = {_name(maker): partial(maker, typed) for maker in _people.AGREEMENT}
+        return {**own, **{section.name: partial(paper, section) for section in differing.sections(typed)}}
     if isinstance(typed, Suspects):
         return {"suspects": partial(_result.suspects, typed)}
     if isinstance(typed, PlacementDocument):

@@ -32,7 +32,10 @@ from spanwise.reports.terminal._layout import (
     text,
 )
 from spanwise.reports.terminal._result import absent
+from spanwise.reports.terminal._view import section_lines
+from spanwise.views import differing
 from spanwise.views import wording as say
+from spanwise.views.differing import lines_of, words_of
 from spanwise.views.judging import THESE_ANNOTATORS, bound, level_sentences
 
 # ---- description -----------------------------------------------------------------------------------
@@ -209,6 +212,7 @@ DISAGREEMENTS = {
 _MOST_PAIRS = 15
 _MOST_LABELS = 12
 _MOST_EXAMPLES = 3
+_MOST_LINES = 4
 
 
 def agreement_lines(document: Agreement, width: int) -> list[ScreenLine]:
@@ -222,6 +226,7 @@ def agreement_lines(document: Agreement, width: int) -> list[ScreenLine]:
         *_pairs(document, width),
         *_agreed_labels(document, width),
         *_kinds(document, width),
+        *(line for section in differing.sections(document) for line in section_lines(section, width)),
         *_chance(document, width),
         *_majority(document, width),
         *_examples(document, width),
@@ -469,22 +474,25 @@ def _examples(document: Agreement, width: int) -> list[ScreenLine]:
         return []
     result = heading("Sentences", "sentences with most disagreement first", width)
     for example in document.sentences[:_MOST_EXAMPLES]:
-        result += [*sentence(" ".join(example.text), width), *_side_by_side(example, width), []]
+        lines = lines_of(example)
+        for line in lines[:_MOST_LINES]:
+            result += [*sentence(" ".join(line.text), width), *_side_by_side(line, width), []]
+        if len(lines) > _MOST_LINES:
+            left = say.plural(len(lines) - _MOST_LINES, "more line")
+            result += [*sentence(f"{left} of {example.source}", width, style="faint"), []]
     return result[:-1]
 
 
 def _side_by_side(example: DisagreementExample, width: int) -> list[ScreenLine]:
-    rows: list[list[ScreenCell]] = []
-    total = len(example.annotators)
-    for mention in example.mentions:
-        if len(mention.annotators) == total:
-            continue
-        words = (
-            example.text[0][mention.start : mention.end]
-            if len(example.text) == 1 and mention.end > 1
-            else " ".join(example.text[mention.start : mention.end])
-        )
-        rows.append([text(mention.label, "mark"), text(words), text(", ".join(mention.annotators), "faint")])
+    rows: list[list[ScreenCell]] = [
+        [
+            text(mention.label, "mark"),
+            text(words_of(example, mention)),
+            text(", ".join(mention.annotators), "faint"),
+        ]
+        for mention in example.mentions
+        if len(mention.annotators) < len(example.annotators)
+    ]
     return grid([Column(), Column(least=12), Column(least=12)], rows, width, indent=4)
 
 

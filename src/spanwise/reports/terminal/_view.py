@@ -27,7 +27,7 @@ def lines(document: Document, width: int, seconds: float | None) -> list[ScreenL
     shown = view(document)
     result = [*banner(document, seconds), *_top(shown, width)]
     for section in shown.on("screen"):
-        result += _section(section, width)
+        result += section_lines(section, width)
     return result
 
 
@@ -38,7 +38,8 @@ def _top(shown: View, width: int) -> list[ScreenLine]:
     return [*flow(facts, width), *warnings(shown.notes, width)]
 
 
-def _section(section: Section, width: int) -> list[ScreenLine]:
+def section_lines(section: Section, width: int) -> list[ScreenLine]:
+    """One section with its title."""
     result: list[ScreenLine] = heading(str(section.title), section.note, width) if section.title else [[]]
     for block in section.blocks:
         match block:
