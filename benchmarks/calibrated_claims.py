@@ -6,12 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from calibrated import F1, NULL, Event, Size, worse
-from simulated import Draw, World, evaluated, luck, sample, system
+from simulated import Draw, World, evaluated, luck, sample, studied, system
 
 import spanwise
-from benchmarks.experiments import Experiment
+from benchmarks.experiments import Experiment, reported
+from spanwise.document.loading import as_document
+from spanwise.document.study import Study
 from spanwise.gates import gate
+from spanwise.reports._document import reversals
 
 PLAIN: dict[str, Any] = {"attributes": "none", "examples": "none", "resamples": 200}
 KINDS = ("FN", "LE", "BE")
@@ -22,6 +26,7 @@ def experiments() -> Iterator[Experiment]:
     yield from _pairs()
     yield from _costs()
     yield from _drops()
+    yield from _reversals()
     yield from _others()
     yield from _few()
 
@@ -110,14 +115,24 @@ def drops(draw: Draw, trial: int, *, world: World, size: Size, drop: float) -> I
     yield Event("fails with p ≥ .05", "failed" in states.values() and (p is None or p >= 0.05))
 
 
-def unchanged(draw: Draw, trial: int, *, world: World, size: Size, systems: int) -> Iterator[Event]:
-    """Whether --fail-drop 0 fails for any of several systems that are as good as before."""
+def unchanged(
+    draw: Draw, trial: int, *, world: World, size: Size, systems: int, seeds: float = 0.0
+) -> Iterator[Event]:
+    """Whether --fail-drop 0 fails for any of several systems that are as good as before.
+
+    If they were trained again, their errors vary by `seeds` over training seeds.
+    """
     test_set = sample(world, draw, **size)
     shared = luck(test_set, draw)
     options = {**PLAIN, "seed": trial, "resamples": 50, "pairs": []}
     old, new = (
         spanwise.evaluate(
-            test_set.gold, {f"s{k}": system(test_set, draw, shared) for k in range(systems)}, **options
+            test_set.gold,
+            {
+                f"s{k}": system(test_set, draw, shared, times=float(np.exp(draw.normal(0, seeds))))
+                for k in range(systems)
+            },
+            **options,
         )
         for _ in range(2)
     )
@@ -138,6 +153,40 @@ def _drops() -> Iterator[Experiment]:
     yield Experiment(
         "gates", "8 unchanged systems", "40 documents", unchanged, options, 300, lambda _: "size", "22"
     )
+    options = {"world": World(), "size": {"documents": 60}, "systems": 1, "seeds": 0.12}
+    yield Experiment(
+        "gates", "a system trained again, vary by 2 F1", "60 documents", unchanged, options, 300, reported,
+        "15 to 31",
+    )  # fmt: skip
+
+
+# ---- orders that reverse ---------------------------------------------------------------------
+
+
+def reversing(draw: Draw, trial: int, *, world: World, size: Size, datasets: int) -> Iterator[Event]:
+    """Whether the order of two equal systems is said to reverse in some slice."""
+    inputs = {}
+    for dataset in range(datasets):
+        test_set = sample(world, draw, **size)
+        shared = luck(test_set, draw)
+        systems = {name: [system(test_set, draw, shared)] for name in "ab"}
+        inputs[f"d{dataset}"] = (test_set.gold, systems)
+    study = as_document(studied(inputs, attributes=["entity_length"], resamples=200, seed=trial))
+    assert isinstance(study, Study)
+    yield Event("an order has reversed in a slice", bool(study.analyses.bucket_wise.rank_flips))
+    yield Event("an order is said to reverse", bool(reversals(study)))
+
+
+def _reversals() -> Iterator[Experiment]:
+    def asked(what: str) -> str:
+        return "size" if "said" in what else "reported"
+
+    for datasets, trials in ((1, 300), (3, 300)):
+        options = {"world": World(), "size": {"documents": 40}, "datasets": datasets}
+        what = f"two equal systems, {datasets} dataset{'s'[: datasets != 1]}"
+        yield Experiment(
+            "datasets", what, "40 documents each", reversing, options, trials, asked, "91 (untested)"
+        )
 
 
 # ---- something else is true -----------------------------------------------------------------

@@ -488,6 +488,13 @@ def test_a_slice_has_the_same_interval_on_the_screen_on_the_page_and_in_tables(t
         assert "all slices at once" in text or "for all at once" in text
 
 
+def test_the_page_names_the_correction_of_the_other_scores(study: Any, evaluation: Any) -> None:
+    for document, named in ((study, "Holm"), (evaluation, "Westfall-Young")):
+        assert f"all other differences are one family ({named})." in html(document)
+        others = [text for text in statements(document, every=True) if " points (" in text]
+        assert others and all(f", {named} over " in text for text in others)
+
+
 def test_captions_name_the_family(study: Any) -> None:
     by = tree_of(study)["analyses"]["family"]["by"]
     (tests,) = {row.pairs for part in study.datasets.values() for row in part.comparisons}

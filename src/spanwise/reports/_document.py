@@ -52,6 +52,16 @@ def named_test(document: Document) -> str:
     return sentences.named_test(tested_in(document).comparisons, document.settings, family_of(document))
 
 
+def others_corrected(document: Document) -> str:
+    """How all scores but the primary one are corrected, where systems were compared; else empty."""
+    from spanwise.document.study import Study
+
+    if not isinstance(document, Evaluation | Study):
+        return ""
+    tests = [row for part in document.datasets.values() for row in part.comparisons]
+    return " or ".join(dict.fromkeys(sentences.corrected_beside(row, document.settings) for row in tests))
+
+
 def reversals(study: Study) -> list[RankFlip]:
     """The slices in which the order of two systems reverses, if both directions are significant.
 
@@ -341,9 +351,7 @@ def _all_systems(analyses: Analyses) -> str:
 def _others(comparison: Comparison, settings: Settings | StudySettings) -> list[str]:
     """The non-primary scores of one pair that differ significantly, in words."""
     over_runs = (comparison.test or "").startswith("t-test")
-    corrected = "Holm" if over_runs else "Westfall-Young"
-    if (comparison.correction or settings.correction) == "bh":
-        corrected = "Benjamini-Hochberg"
+    corrected = sentences.corrected_beside(comparison, settings)
     # These scores are never tested by all swaps, and how many shuffles they share is not recorded.
     shared = comparison if over_runs else replace(comparison, test=UNSET, shuffles=UNSET)
     result = []

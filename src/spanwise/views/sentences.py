@@ -202,6 +202,13 @@ def named_test(
     return ", ".join(part for part in (" or ".join(tests), corrected(correction, most, family)) if part)
 
 
+def corrected_beside(comparison: Comparison, settings: Settings | StudySettings) -> str:
+    """How all scores but the primary one are corrected together."""
+    if (comparison.correction or settings.correction) == "bh":
+        return CORRECTIONS["bh"]
+    return "Holm" if (comparison.test or "").startswith("t-test") else "Westfall-Young"
+
+
 def of_runs(comparisons: Iterable[Comparison]) -> list[str]:
     """What the numbers of runs mean for the tests: single runs, and runs that are too few."""
     runs = {

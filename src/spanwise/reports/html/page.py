@@ -24,7 +24,14 @@ from spanwise.document.loading import as_document
 from spanwise.document.study import Study, StudySettings
 from spanwise.errors import ChoiceError
 from spanwise.reports._charts import shortened, titled
-from spanwise.reports._document import examples, named_test, pair_link, short_signature, statements
+from spanwise.reports._document import (
+    examples,
+    named_test,
+    others_corrected,
+    pair_link,
+    short_signature,
+    statements,
+)
 from spanwise.reports.html.packing import packed
 from spanwise.reports.html.views import view_parts
 from spanwise.settings import CONFIDENCE
@@ -154,7 +161,8 @@ def _environment() -> Environment:
     environment.globals.update(
         words=words, judge=judge, titled=titled,
         link=examples, pair_link=pair_link, mentions=mentions, heat=heat,
-        statements=statements, named_test=named_test, chosen=chosen, fields=asdict,
+        statements=statements, named_test=named_test, others_corrected=others_corrected,
+        chosen=chosen, fields=asdict,
         usual_confidence=CONFIDENCE,
     )  # fmt: skip
     environment.filters.update(
