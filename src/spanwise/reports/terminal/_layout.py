@@ -604,7 +604,7 @@ def next_steps(
         steps.append((f"spanwise table {_quoted(result)} labels", "for a paper: LaTeX, Markdown or CSV"))
     elif not paged:
         steps.append((f"{say.visible(again)} --html report.html", "interactive, one file"))
-    if not full:
+    if not full and (isinstance(document, Study) or len(document.systems) > 1):
         steps.append((f"{say.visible(again)} --full", "all tables"))
     lines = heading("Next", "", width)
     for call, note in steps:
