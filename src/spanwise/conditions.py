@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Generic, Literal, TypeAlias, TypeVar, get_args
 
@@ -13,10 +13,13 @@ from msgspec import Struct, field
 from spanwise.attributes import ATTRIBUTES
 from spanwise.buckets import Bucket, range_text
 from spanwise.columns import Bools, Column, Ints, ints, offsets
+from spanwise.document.scores import SUBSET_WORDS, code_of
 from spanwise.errors import ChoiceError
 
 __all__ = [
     "DEFAULT",
+    "OUTCOME",
+    "SEARCHABLE",
     "SENTENCE",
     "TEXT",
     "TOUGHNESS",
@@ -35,6 +38,10 @@ OPERATORS: tuple[Operator, ...] = get_args(Operator)
 DEFAULT = ("fu20", "label")  # attributes that readers understand; tough subsets are always included
 TOUGHNESS = "toughness"  # the attribute whose values are the tough subsets of gold mentions
 TEXT, SENTENCE = "text", "sentence"  # the attributes for words in a mention, or in its sentence
+BEFORE, AFTER = "before", "after"  # the attributes for the token before a mention, or after it
+SEARCHABLE = (TEXT, SENTENCE, BEFORE, AFTER)
+OUTCOME = "outcome"  # the attribute for what happened to a mention
+_HAS = re.compile(r"(!?\s*)(text|sentence)\s+has\s+(.+)|(!?\s*)(before|after)\s+(.+)", re.DOTALL)
 _ALIASES = {"tough": TOUGHNESS}
 _OPERATOR = re.compile("!=|>=|<=|=|>|<")
 _SPECIAL = re.compile(r'[&,=<>!"]|^\s|\s$|^$')
@@ -143,6 +150,7 @@ def parse(text: str) -> Condition:
 def _clause(plain: str, quoted: Sequence[str], text: str) -> list[Criterion]:
     criteria: list[Criterion] = []
     for part in plain.split(","):
+        part = part if criteria else _in_signs(part.strip())
         operator = _OPERATOR.search(part)
         if operator is None:
             if not criteria:
@@ -166,9 +174,35 @@ def _clause(plain: str, quoted: Sequence[str], text: str) -> list[Criterion]:
         if is_order and (len(criterion.values) > 1 or _number(criterion.values[0]) is None):
             raise ChoiceError(f"{str(criterion)!r} compares with something that is not a number.\n{_EXAMPLE}")
     return [
-        Criterion(criterion.attribute, criterion.operator, tuple(sorted(set(criterion.values))))
+        Criterion(criterion.attribute, criterion.operator, tuple(sorted(set(_codes(criterion)))))
         for criterion in criteria
     ]
+
+
+def _codes(criterion: Criterion) -> Iterable[str]:
+    """The values of a comparison; tough subsets and outcomes in words become their codes."""
+    if criterion.attribute not in (TOUGHNESS, OUTCOME):
+        return criterion.values
+    return map(code_of, criterion.values)
+
+
+def _in_signs(part: str) -> str:
+    """A comparison in words as one in signs: `text has of` as `text=of`, `never seen` as `toughness=…`.
+
+    Examples:
+        >>> _in_signs("text has of"), _in_signs("!never seen"), _in_signs("missed")
+        ('text=of', '!toughness=UNSEEN-TOKENS', 'outcome=FN')
+    """
+    match = _HAS.fullmatch(part)
+    if match is not None:
+        negated, name, value = match.group(1, 2, 3) if match[2] else match.group(4, 5, 6)
+        return f"{negated.strip()}{name}={value}"
+    bare = part.removeprefix("!").strip()
+    code = code_of(bare)
+    sign = "!" if part.startswith("!") else ""
+    if code == bare:
+        return part
+    return f"{sign}{TOUGHNESS if code in SUBSET_WORDS else OUTCOME}={code}"
 
 
 def _operator(text: str) -> Operator:
@@ -343,6 +377,15 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
         """The first token of each sentence and the one after its last."""
         return ints(self.sentences[sentence]), ints(self.sentences[np.asarray(sentence) + 1])
 
+    def neighbours(self, sentence: Ints, start: Ints, end: Ints, *, side: str) -> tuple[Ints, Ints]:
+        """The token before or after each mention; an empty range at the edge of a sentence."""
+        low, high = self.mentions(sentence, start, end)
+        first, last = self.around(sentence)
+        placed = np.asarray(start) >= 0
+        begin, stop = (low - 1, low) if side == BEFORE else (high, high + 1)
+        inside = placed & (begin >= first) & (stop <= last)
+        return ints(np.where(inside, begin, 0)), ints(np.where(inside, stop, 0))
+
     def containing(self, query: str, low: Ints, high: Ints) -> Bools:
         """Which ranges of tokens contain a word or phrase; one that ends in * matches longer words too."""
         text = " ".join(query.casefold().split())
@@ -383,7 +426,7 @@ def unsearchable_error(criterion: Criterion) -> ChoiceError:
     """The error for a comparison that cannot be made by searching text."""
     return ChoiceError(
         f"{str(criterion)!r} cannot be searched for.\n"
-        "Use text=WORD or sentence=WORD, or != with them, on data that have text."
+        "Use text=WORD, sentence=WORD, before=WORD or after=WORD, or != with them, on data that have text."
     )
 
 
@@ -409,7 +452,17 @@ def words_of(search: WordSearch | None, column: Callable[[str], Column]) -> dict
     def around(query: str) -> Bools:
         return in_blocks(("sentence",), query, search.around)
 
-    return {TEXT: inside, SENTENCE: around}
+    def beside(query: str, side: str) -> Bools:
+        return in_blocks(
+            ("sentence", "start", "end"), query, lambda *span: search.neighbours(*span, side=side)
+        )
+
+    return {
+        TEXT: inside,
+        SENTENCE: around,
+        BEFORE: lambda query: beside(query, BEFORE),
+        AFTER: lambda query: beside(query, AFTER),
+    }
 
 
 def _ordered(value: float, operator: Operator, bound: float) -> bool:
@@ -473,8 +526,14 @@ def _is_whole(bucket: Bucket) -> bool:
     return bucket.label == label != range_text(bucket.low, bucket.high)
 
 
+def _names_contents(bucket: Bucket, value: str) -> bool:
+    """Whether a text is what a bucket holds, with or without its name: `≥ 4`, `XL ≥ 4` or `XL (≥ 4)`."""
+    contents = _unspaced(bucket.label)
+    return _unspaced(value) in (contents, f"{bucket.name}{contents}", f"{bucket.name}({contents})")
+
+
 def _bucket_is(bucket: Bucket, value: str) -> bool | None:
-    if value in (bucket.name, bucket.value) or (bucket.label and _unspaced(value) == _unspaced(bucket.label)):
+    if value in (bucket.name, bucket.value) or (bucket.label and _names_contents(bucket, value)):
         return True
     number = _number(value)
     if number is None or bucket.value is not None or bucket.rest:

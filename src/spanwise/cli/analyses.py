@@ -71,8 +71,9 @@ def add_errors(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
     group = parser.add_argument_group("which errors")
     group.add_argument(
-        "--outcome", often=True, metavar="KIND", action="append",
-        help="LE, BE (BEs, BEl, BEo), LBE, FN or FP; separate several by commas",
+        "--kind", "--outcome", dest="outcome", often=True, metavar="KIND", action="append",
+        help="wrong label, wrong boundary (too short, too long, crossing), wrong label and boundary, missed "
+        "or spurious, or their codes LE, BE (BEs, BEl, BEo), LBE, FN and FP; separate several by commas",
     )  # fmt: skip
     group.add_argument(
         "--gold", often=True, dest="gold_label", metavar="LABEL", help="the label of the gold mention"
@@ -100,11 +101,14 @@ def add_errors(parser: argparse.ArgumentParser) -> None:
         "--bucket", metavar="ATTRIBUTE=NAME", help="mentions in a bucket, as the tables name it"
     )
     group.add_argument(
-        "--tough", metavar="SUBSET", help="gold mentions of a tough subset, such as UNSEEN-ANY"
+        "--tough",
+        metavar="SUBSET",
+        help="gold mentions of a tough subset, such as 'never seen' or UNSEEN-ANY",
     )
     group.add_argument(
         "--where", often=True, metavar="CONDITION",
-        help="mentions that meet a condition, such as 'label=MISC & entity_length>=3'",
+        help="mentions that meet a condition, such as 'label=MISC & entity_length>=3', 'never seen', "
+        "'text has of' or 'before the'",
     )  # fmt: skip
     group.add_argument(
         "--over", choices=["error", "gold", "predicted"], default="error",

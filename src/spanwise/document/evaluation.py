@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from spanwise.document.confidence import Confidence, SystemConfidence
     from spanwise.evaluation import Inputs
     from spanwise.matching import Matching
+    from spanwise.reports.notebook import ErrorList
 
 
 class GoldMention(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -72,6 +73,9 @@ class ExampleCounts(Part, frozen=True, kw_only=True):
     cap: Count
     shown: Count
     of: Count
+
+    def __repr__(self) -> str:
+        return f"<spanwise.ExampleCounts {self.shown:,} of {self.of:,} sentences ({self.policy})>"
 
 
 class PackedMeasure(Struct, frozen=True, kw_only=True):
@@ -125,6 +129,10 @@ class MentionCodes(Part, frozen=True, kw_only=True):
     buckets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # bucket names by mention attribute
     gold: Sequence[PackedColumn] = ()
     systems: Mapping[str, Sequence[PackedColumn]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        kept = f"{self.number:,} mentions" if self.gold else f"{self.number:,} mentions, not kept"
+        return f"<spanwise.MentionCodes {kept} of {', '.join(self.systems) or 'no system'}>"
 
     def made(self) -> MentionCodes:
         """A copy in which all columns have been computed."""
@@ -253,6 +261,9 @@ class SystemResult(SystemScores, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         keys = [key for key in self.known_keys() if getattr(self, key)]
         return f"<spanwise.SystemResult {self.name}: F1 {_points(self)}; {', '.join(keys)}>"
+
+    def _repr_html_(self) -> str:
+        return str(resolve("reports.notebook:notebook_system")(self.name, self))
 
 
 def inputs_of(live: Live | None) -> object:
@@ -476,6 +487,41 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
         """Assess the systems' confidence scores; `options` are keywords of `spanwise.confidence`."""
         document: Confidence = resolve("calibration:confidence_of")(self._inputs, **options)
         return document
+
+    def errors(
+        self,
+        system: str | None = None,
+        *,
+        kind: str | Sequence[str] | None = None,
+        gold: str | None = None,
+        predicted: str | None = None,
+        where: str | None = None,
+        limit: int = 50,
+    ) -> ErrorList:
+        """The errors of one system or of all, which show their sentences as text and in notebooks.
+
+        Args:
+            system: the system; by default all.
+            kind: a kind of error in words ("wrong boundary", "missed") or as a code (BE, FN), or several.
+            gold: the label of the gold mention.
+            predicted: the label of the predicted mention.
+            where: a condition on the mention, such as "never seen" or "text has of & entity_length>=3".
+            limit: how many errors are shown; all of them are in the list.
+        """
+        errors: ErrorList = resolve("reports.notebook:error_list")(
+            self, system=system, outcome=kind, gold=gold, predicted=predicted, where=where, limit=limit
+        )
+        return errors
+
+    def to_pandas(self, what: Literal["scores", "mentions"] = "scores") -> pandas.DataFrame:
+        """All scores as a pandas data frame, one row per score; or all mentions, one row per event.
+
+        A row of "mentions" is a gold mention with the prediction that it was paired with, or either of them
+        alone. They need an evaluation that is still in memory.
+        """
+        if what == "mentions":
+            return resolve("reports.outlets:mentions_frame")(self)
+        return super().to_pandas()
 
     def to_nervaluate(self, system: str | None = None) -> dict[str, Any]:
         """The relaxed scores in the structure of nervaluate 1.x."""

@@ -15,6 +15,43 @@ Outcome: TypeAlias = Literal["TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP"]
 Subset: TypeAlias = Literal[
     "SEEN", "UNSEEN-TYPE", "UNSEEN-TOKENS", "UNSEEN-ANY", "TCM-ALL", "TCM-SEEN", "TCM-UNSEEN"
 ]
+# What screens call the kinds of error and the tough subsets; these words are accepted as input too.
+OUTCOME_WORDS: Mapping[str, str] = {
+    "TP": "right",
+    "LE": "wrong label",
+    "BE": "wrong boundary",
+    "BEs": "too short",
+    "BEl": "too long",
+    "BEo": "crossing",
+    "LBE": "label + boundary",
+    "FN": "missed",
+    "FP": "spurious",
+}
+SUBSET_WORDS: Mapping[Subset, str] = {
+    "SEEN": "seen in training",
+    "UNSEEN-TYPE": "seen with another label",
+    "UNSEEN-TOKENS": "never seen",
+    "UNSEEN-ANY": "unseen with this label",
+    "TCM-ALL": "type-confusable",
+    "TCM-SEEN": "confusable, seen",
+    "TCM-UNSEEN": "confusable, never seen",
+}
+_SPELLINGS = {"wrong label and boundary": "LBE", "seen": "SEEN", "unseen": "UNSEEN-ANY"}
+_CODES: Mapping[str, str] = {
+    words.casefold(): code for code, words in (*OUTCOME_WORDS.items(), *SUBSET_WORDS.items())
+} | _SPELLINGS
+
+
+def code_of(words: str) -> str:
+    """The code of a kind of error or a tough subset that is given in words; other text as it is.
+
+    Examples:
+        >>> code_of("wrong boundary"), code_of("Never seen"), code_of("LE")
+        ('BE', 'UNSEEN-TOKENS', 'LE')
+    """
+    return _CODES.get(" ".join(words.split()).casefold(), words)
+
+
 ScoreName: TypeAlias = Literal["precision", "recall", "f1"]
 
 

@@ -15,7 +15,10 @@ from spanwise import spreadsheet
 from spanwise.buckets import Bucket
 from spanwise.columns import ints
 from spanwise.conditions import (
-    SENTENCE,
+    AFTER,
+    BEFORE,
+    OUTCOME,
+    SEARCHABLE,
     TEXT,
     TOUGHNESS,
     Condition,
@@ -28,7 +31,7 @@ from spanwise.conditions import (
 from spanwise.document import Document, DocumentLike, given
 from spanwise.document.evaluation import Evaluation, GoldMention, PredictedMention, Sentence
 from spanwise.document.loading import as_document
-from spanwise.document.scores import BucketEdges, SystemScores
+from spanwise.document.scores import BucketEdges, SystemScores, code_of
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.reports._shown import ShownDataset, run_name, shown_datasets
@@ -110,7 +113,9 @@ def listing(
     For several runs of a system, the errors that any run makes; an error that several make is listed once.
 
     Args:
-        outcome: kinds of error (LE, BE, BEs, BEl, BEo, LBE, FN, FP).
+        outcome: kinds of error, as codes (LE, BE, BEs, BEl, BEo, LBE, FN, FP) or in words ("wrong label",
+            "wrong boundary", "too short", "too long", "crossing", "wrong label and boundary", "missed",
+            "spurious").
         gold: only errors about a gold mention with this label.
         predicted: only errors about a predicted mention with this label.
         system: only errors of this system; by default of all systems.
@@ -135,6 +140,7 @@ def listing(
     if runs is not None and runs not in AGREEING:
         raise unknown("choice of runs", runs, AGREEING)
     kinds = _kinds(outcome)
+    tough = None if tough is None else code_of(tough)
     errors = []
     parts = _checked(document, gold, predicted, system, tough, dataset)
     if runs is not None and not any(part.several(name) for part in parts for name in _systems(part, system)):
@@ -253,10 +259,12 @@ def _kinds(outcome: str | Sequence[str] | None) -> set[str]:
     if outcome is None:
         return set(KINDS)
     texts = [outcome] if isinstance(outcome, str) else list(outcome)
-    names = [name.strip() for text in texts for name in text.split(",")]
-    for name in names:
+    given_names = [name.strip() for text in texts for name in text.split(",")]
+    names = [code_of(name) for name in given_names]
+    for name, given_name in zip(names, given_names, strict=True):
         if name not in KINDS and name not in _GROUPS:
-            raise unknown("kind of error", name, (*KINDS, *_GROUPS))
+            words = {say.OUTCOMES[code] for code in (*KINDS, *_GROUPS)}
+            raise unknown("kind of error", given_name, {*KINDS, *_GROUPS, *words})
     return {kind for name in names for kind in _GROUPS.get(name, (name,))}
 
 
@@ -681,7 +689,11 @@ def bucket_name(systems: Sequence[SystemScores], attribute: str, requested: str)
         raise unknown("attribute of mentions in this result", attribute, of_mentions)
     buckets = [bucket for table in tables if attribute in table for bucket in table[attribute].buckets]
     names = {bucket.name for bucket in buckets}
-    by_contents = {"".join(str(given(bucket.label)).split()): bucket.name for bucket in buckets}
+    by_contents: dict[str, str] = {}
+    for bucket in buckets:
+        contents = "".join(str(given(bucket.label)).split())
+        named = (contents, f"{bucket.name}{contents}", f"{bucket.name}({contents})")
+        by_contents |= dict.fromkeys(named, bucket.name)
     if requested in names:
         return requested
     name = by_contents.get("".join(requested.split()))
@@ -700,8 +712,8 @@ def meeting(systems: Sequence[SystemScores], condition: Condition) -> Callable[[
                 rows |= {edges.name: _bucket_of(edges) for edges in table.buckets}
     subsets: set[str] = {name for scores in systems for name in scores.tough}
     for name in condition.attributes:
-        if name not in ("label", TOUGHNESS, TEXT, SENTENCE) and name not in buckets:
-            names = {*buckets, "label", TOUGHNESS, TEXT, SENTENCE}
+        if name not in ("label", TOUGHNESS, OUTCOME, *SEARCHABLE) and name not in buckets:
+            names = {*buckets, "label", TOUGHNESS, OUTCOME, *SEARCHABLE}
             raise unknown("attribute of mentions in this result", name, names)
     for value in (value for comparison in condition.comparisons(TOUGHNESS) for value in comparison.values):
         if value not in subsets:
@@ -715,7 +727,9 @@ def meeting(systems: Sequence[SystemScores], condition: Condition) -> Callable[[
             return bool(set(criterion.values) & set(error.subsets)) == (criterion.operator == "=")
         if criterion.attribute == "label":
             return (mention.label in criterion.values) == (criterion.operator == "=")
-        if criterion.attribute in (TEXT, SENTENCE):
+        if criterion.attribute == OUTCOME:
+            return (error.outcome in _kinds(criterion.values)) == (criterion.operator == "=")
+        if criterion.attribute in SEARCHABLE:
             return _contains_words(error.sentence, mention, criterion)
         name = (mention.buckets or {}).get(criterion.attribute)
         bucket = None if name is None else buckets[criterion.attribute].get(name)
@@ -743,7 +757,10 @@ def _contains_words(sentence: Sentence, mention: ShownMention, criterion: Criter
         else WordSearch.of_texts([sentence.text or ""])
     )
     span = (ints([value]) for value in (0, mention.start, mention.end))
-    window = search.mentions(*span) if criterion.attribute == TEXT else search.around(ints([0]))
+    if criterion.attribute in (BEFORE, AFTER):
+        window = search.neighbours(*span, side=criterion.attribute)
+    else:
+        window = search.mentions(*span) if criterion.attribute == TEXT else search.around(ints([0]))
     is_found = any(bool(search.containing(value, *window)[0]) for value in criterion.values)
     return is_found == (criterion.operator == "=")
 

@@ -4,19 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from spanwise.document import Document, DocumentLike
 from spanwise.document.dataset import DatasetFacts, Description
-from spanwise.document.evaluation import Evaluation
+from spanwise.document.evaluation import Evaluation, Sentence
 from spanwise.document.loading import as_document
+from spanwise.document.scores import SystemScores
 from spanwise.reports._charts import axis_range, shortened
 from spanwise.reports._document import short_signature
+from spanwise.reports.errors import (
+    COLUMNS,
+    ListedError,
+    ShownMention,
+    cells_of,
+    incomplete,
+    listing,
+    location_of,
+    to_text,
+    words_of,
+)
+from spanwise.reports.outlets import frame
 from spanwise.reports.tables import Cell, Number, Table, tables, text_of
 from spanwise.tasks import MOST_LISTED
 from spanwise.views.standing import ranked
 from spanwise.views.tasks import shown_tasks
 from spanwise.views.verdict import shown_findings, verdict
-from spanwise.views.wording import PRIMARY_SCORES, count, points, visible
+from spanwise.views.wording import OUTCOMES, PRIMARY_SCORES, count, interval, plural, points, visible
+
+if TYPE_CHECKING:
+    import pandas
 
 MOST_SYSTEMS = 12  # in the chart
 
@@ -100,7 +119,7 @@ def _chart(document: Document) -> str:
         drawn.insert(
             0, f'<line x1="{x}" x2="{x}" y1="4" y2="{bottom}" stroke="currentColor" stroke-opacity="0.2"/>'
         )
-        drawn.append(f'<text x="{x}" y="{bottom + 14}" text-anchor="middle">{value:g}</text>')
+        drawn.append(f'<text x="{x}" y="{bottom + 14}" text-anchor="middle">{value:.1f}</text>')
     title = f"{PRIMARY_SCORES[primary]} of every system with its interval"
     return (
         f'<svg width="{WIDTH}" height="{bottom + 20}" viewBox="0 0 {WIDTH} {bottom + 20}" role="img" '
@@ -141,3 +160,131 @@ def _cell(cell: Cell) -> str:
 
 def _escaped(value: object) -> str:
     return escape(visible(value))
+
+
+# ---- one system, and its errors ----------------------------------------------------------------------
+
+
+def notebook_system(name: str, system: SystemScores) -> str:
+    """The scores of one system, what its errors cost, and its labels, as plain HTML."""
+    overall, counts = system.exact.overall, system.fair.overall
+    head = f"{name} scores {points(overall.f1)} F1"
+    ends = interval(overall.ends("f1"))
+    if ends:
+        head += f" ({ends})"
+    head += f", precision {points(overall.precision)}, recall {points(overall.recall)}."
+    errors = [
+        (
+            OUTCOMES[kind],
+            Number(counts.count(kind), count(counts.count(kind))),
+            Number(gain.gain, f"+{points(gain.gain)}"),
+        )
+        for kind, gain in system.gains.items()
+    ]
+    labels = [
+        (label, Number(cell.gold, count(cell.gold)), Number(cell.f1, points(cell.f1)))
+        for label, cell in sorted(system.exact.labels.items(), key=lambda row: -row[1].gold)
+    ]
+    tables = [
+        Table("errors", "", ("error", "number", "F1 if fixed"), tuple(errors)),
+        Table("labels", "", ("label", "gold", "F1"), tuple(labels)),
+    ]
+    hint = f"<code>result.errors({_escaped(repr(name))}, kind=&quot;wrong boundary&quot;)</code>"
+    shown = "".join(map(_table, tables))
+    return f"<div><p><b>{_escaped(head)}</b></p>{shown}<p><small>Its errors: {hint}</small></p></div>"
+
+
+CONTEXT = 60  # characters shown on both sides of a mention
+
+
+class ErrorList(Struct, frozen=True):
+    """The errors that were asked for; as text and in notebooks it shows the first `limit` of them.
+
+    `len(errors)` counts all of them, and `errors[0]` is the first.
+    """
+
+    errors: tuple[ListedError, ...]
+    limit: int
+    note: str = ""  # that the document lacks some of the sentences
+
+    def __len__(self) -> int:
+        return len(self.errors)
+
+    def __iter__(self) -> Iterator[ListedError]:
+        return iter(self.errors)
+
+    def __getitem__(self, index: int) -> ListedError:
+        return self.errors[index]
+
+    def _left(self) -> str:
+        left = len(self.errors) - self.limit
+        return f"… and {count(left)} more; limit= shows them" if left > 0 else ""
+
+    def __str__(self) -> str:
+        notes = [text for text in (self._left(), self.note) if text]
+        return to_text(self.errors[: self.limit]) + "".join(f"{text}\n" for text in notes)
+
+    def __repr__(self) -> str:
+        return str(self) or "no errors"
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row per error, with the columns of `spanwise errors --as csv`."""
+        return frame([cells_of(error) for error in self.errors], COLUMNS)
+
+    def _repr_html_(self) -> str:
+        kinds: dict[str, int] = {}
+        for error in self.errors:
+            kinds[OUTCOMES[error.outcome]] = kinds.get(OUTCOMES[error.outcome], 0) + 1
+        parts = " · ".join(f"{count(number)} {kind}" for kind, number in kinds.items())
+        head = f"<p><b>{plural(len(self.errors), 'error')}</b> <small>{_escaped(parts)}</small></p>"
+        rows = "".join(_drawn(error) for error in self.errors[: self.limit])
+        notes = "".join(
+            f"<p><small>{_escaped(text)}</small></p>" for text in (self._left(), self.note) if text
+        )
+        return f"<div>{head}<table>{rows}</table>{notes}</div>"
+
+
+def error_list(document: Document, *, limit: int, **chosen: Any) -> ErrorList:
+    """The errors of a document, as `spanwise errors` chooses them."""
+    return ErrorList(tuple(listing(document, **chosen)), limit, incomplete(document) or "")
+
+
+# How a mention is drawn: by a line under gold, and a dashed frame around a wrong prediction.
+_GOLD = "border-bottom: 3px solid #57606a; padding: 0 2px"
+_WRONG = "border: 1px dashed #b3123f; border-radius: 3px; padding: 0 2px"
+
+
+def _drawn(error: ListedError) -> str:
+    """A table row: where the error is and its kind, and how gold and the system read the sentence."""
+    sides = (("gold", error.gold, _GOLD), (error.system, error.predicted, _WRONG))
+    read = [
+        f"<small>{_escaped(name)}</small> {_marked(error.sentence, mention, style)}"
+        if mention is not None
+        else f"<small>{_escaped(name)}</small> <i>{'missed' if name != 'gold' else 'nothing here'}</i>"
+        for name, mention, style in sides
+    ]
+    where = _escaped(location_of(error) or error.sentence.id or "")
+    return (
+        f"<tr><td valign='top'><small>{where}<br>{_escaped(OUTCOMES[error.outcome])}</small></td>"
+        f'<td align="left">{"<br>".join(read)}</td></tr>'
+    )
+
+
+def _marked(sentence: Sentence, mention: ShownMention, style: str) -> str:
+    """The mention in its sentence, with its label, and at most `CONTEXT` characters on both sides."""
+    label = f"<sub>{_escaped(mention.label)}</sub>"
+    words = words_of(sentence, mention)
+    inside = f'<b style="{style}">{_escaped(words or "…")}</b>{label}'
+    if mention.start < 0 or words is None:
+        return inside
+    if sentence.tokens:
+        before, after = (
+            " ".join(part) for part in (sentence.tokens[: mention.start], sentence.tokens[mention.end :])
+        )
+        before, after = f"{before} " if before else "", f" {after}" if after else ""
+    else:
+        text = sentence.text or ""
+        before, after = text[: mention.start], text[mention.end :]
+    start = before if len(before) <= CONTEXT else f"… {before[-CONTEXT:]}"
+    end = after if len(after) <= CONTEXT else f"{after[:CONTEXT]} …"
+    return f"{_escaped(start)}{inside}{_escaped(end)}"

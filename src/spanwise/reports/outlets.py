@@ -200,11 +200,39 @@ def _number_cell(value: str | float | None) -> Number:
 
 def to_pandas(document: DocumentLike) -> pandas.DataFrame:
     """The rows as a pandas data frame."""
+    return frame(list(rows(document)), COLUMNS)
+
+
+def frame(content: Sequence[object], columns: Sequence[str]) -> pandas.DataFrame:
+    """Rows as a pandas data frame."""
     try:
         import pandas
     except ImportError as error:
         raise _missing("pandas") from error
-    return pandas.DataFrame(rows(document), columns=list(COLUMNS))
+    return pandas.DataFrame(content, columns=list(columns))
+
+
+MENTION_COLUMNS = (
+    "system", "outcome", "kind", "sentence", "gold_start", "gold_end", "gold_label", "predicted_start",
+    "predicted_end", "predicted_label",
+)  # fmt: skip
+
+
+def mentions_frame(document: Evaluation) -> pandas.DataFrame:
+    """Every mention of an evaluation in memory, one row per counted event."""
+    content: list[tuple[object, ...]] = []
+    for name in document:
+        for event in document[name].events():
+            gold, predicted = (_event_side(event[side]) for side in ("gold", "predicted"))
+            sentence = next(side["sentence"] for side in (gold, predicted) if side)
+            cells = [side.get(key) for side in (gold, predicted) for key in ("start", "end", "label")]
+            outcome = str(event["outcome"])
+            content.append((name, outcome, say.OUTCOMES[outcome], sentence, *cells))
+    return frame(content, MENTION_COLUMNS)
+
+
+def _event_side(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def to_polars(document: DocumentLike) -> polars.DataFrame:

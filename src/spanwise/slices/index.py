@@ -14,8 +14,7 @@ from msgspec import Struct, field
 from spanwise.buckets import Bucket
 from spanwise.columns import Bools, Column, Floats, Ints, Words, floats, ints, offsets, plain, ratio
 from spanwise.conditions import (
-    SENTENCE,
-    TEXT,
+    SEARCHABLE,
     TOUGHNESS,
     Condition,
     Criterion,
@@ -190,7 +189,7 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
         """The mentions that meet one comparison."""
         if criterion.operator == "!=":
             return self.all & ~self.compare(criterion.opposite())
-        if criterion.attribute in (TEXT, SENTENCE):
+        if criterion.attribute in SEARCHABLE:
             return self.searched.get(criterion, lambda: self._with_text(criterion))
         if criterion.attribute == TOUGHNESS:
             return self._tough(criterion)
@@ -199,7 +198,7 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
     def _in_buckets(self, criterion: Criterion) -> Words:
         if criterion.attribute not in self.buckets:
             raise unknown(
-                "attribute of these mentions", criterion.attribute, [*self.buckets, TOUGHNESS, TEXT, SENTENCE]
+                "attribute of these mentions", criterion.attribute, [*self.buckets, TOUGHNESS, *SEARCHABLE]
             )
         indices = self.decided.get(criterion, lambda: self._buckets_of(criterion))
         return self._either([self.values(criterion.attribute)[number] for number in indices])
@@ -276,7 +275,7 @@ class SystemBits(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def _alike(self) -> dict[str, bool]:
-        return {TEXT: True, SENTENCE: True}  # an exact match has the same words
+        return dict.fromkeys(SEARCHABLE, True)  # an exact match has the same words
 
     def alike(self, attribute: str, gold: Bits) -> bool:
         """Whether every gold mention that was found has the same value as its partner."""

@@ -11,7 +11,15 @@ from msgspec import UNSET
 
 from spanwise.document import given
 from spanwise.document.dataset import Drift
-from spanwise.document.scores import PRIMARY, BucketEdges, Finding, Subset, SystemScores, WeakSlice
+from spanwise.document.scores import (
+    OUTCOME_WORDS,
+    PRIMARY,
+    SUBSET_WORDS,
+    BucketEdges,
+    Finding,
+    SystemScores,
+    WeakSlice,
+)
 from spanwise.rates import ByScore
 from spanwise.statistics import LEVEL
 from spanwise.statistics import format_p as format_p
@@ -24,27 +32,7 @@ if TYPE_CHECKING:
 UNDEFINED = "n/a"
 MINUS = "−"
 
-OUTCOMES = {
-    "TP": "right",
-    "LE": "wrong label",
-    "BE": "wrong boundary",
-    "BEs": "too short",
-    "BEl": "too long",
-    "BEo": "crossing",
-    "LBE": "label + boundary",
-    "FN": "missed",
-    "FP": "spurious",
-}
-
-TOUGH: dict[Subset, str] = {
-    "SEEN": "seen in training",
-    "UNSEEN-TYPE": "seen with another label",
-    "UNSEEN-TOKENS": "never seen",
-    "UNSEEN-ANY": "unseen with this label",
-    "TCM-ALL": "type-confusable",
-    "TCM-SEEN": "confusable, seen",
-    "TCM-UNSEEN": "confusable, never seen",
-}
+OUTCOMES, TOUGH = OUTCOME_WORDS, SUBSET_WORDS
 
 _SUBSETS: Mapping[str, str] = {str(subset): words for subset, words in TOUGH.items()}
 

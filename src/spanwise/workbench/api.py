@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from spanwise import __version__
-from spanwise.conditions import SENTENCE, TEXT, Condition, parse
+from spanwise.conditions import SEARCHABLE, Condition, parse
 from spanwise.document import to_encodable
 from spanwise.document.evaluation import UnitCounts
 from spanwise.errors import ChoiceError, SpanwiseError, unknown
@@ -175,7 +175,7 @@ async def in_lane(bench: Bench, request: Request, name: str, work: Callable[[], 
 def _searches(bench: Bench, request: Request) -> bool:
     """Whether the request searches the text of many mentions."""
     attributes = {name for text in request.query_params.getlist(WHERE) for name in parse(text).attributes}
-    if not {TEXT, SENTENCE} & {*attributes, *request.query_params} or "gold" not in request.path_params:
+    if not {*SEARCHABLE} & {*attributes, *request.query_params} or "gold" not in request.path_params:
         return False
     gold = bench.store.gold(request.path_params["gold"])
     return gold is not None and gold.mentions > SEARCHED
