@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from spanwise.attributes import ATTRIBUTES
 from spanwise.buckets import Bucket, range_text
 from spanwise.columns import Bools, Column, Ints, ints, offsets
-from spanwise.document.scores import SUBSET_WORDS, code_of
+from spanwise.document.scores import OUTCOME_WORDS, SUBSET_WORDS, code_of
 from spanwise.errors import ChoiceError
 
 __all__ = [
@@ -154,7 +154,7 @@ def _clause(plain: str, quoted: Sequence[str], text: str) -> list[Criterion]:
         operator = _OPERATOR.search(part)
         if operator is None:
             if not criteria:
-                raise ChoiceError(f"{text!r} is not a condition.\n{_EXAMPLE}")
+                raise ChoiceError(f"{text!r} is not a condition.{_near(part)}\n{_EXAMPLE}")
             last = criteria[-1]
             criteria[-1] = Criterion(
                 last.attribute, last.operator, (*last.values, _value(part, quoted, text))
@@ -203,6 +203,15 @@ def _in_signs(part: str) -> str:
     if code == bare:
         return part
     return f"{sign}{TOUGHNESS if code in SUBSET_WORDS else OUTCOME}={code}"
+
+
+def _near(part: str) -> str:
+    """The words of a tough subset or an outcome that are nearest to a text, with their code."""
+    import difflib  # only needed for a wrong text
+
+    words = {name: code for code, name in (*SUBSET_WORDS.items(), *OUTCOME_WORDS.items())}
+    near = difflib.get_close_matches(part.strip().casefold(), words, n=1, cutoff=0.7)
+    return f" Did you mean {near[0]!r} ({words[near[0]]})?" if near else ""
 
 
 def _operator(text: str) -> Operator:

@@ -34,8 +34,7 @@ def result(folder: Path) -> Evaluation:
 
 
 def test_every_printed_word_is_the_code_that_it_stands_for() -> None:
-    words: dict[str, str] = {**OUTCOME_WORDS, **SUBSET_WORDS}
-    for code, text in words.items():
+    for code, text in [*OUTCOME_WORDS.items(), *SUBSET_WORDS.items()]:
         assert code_of(text) == code_of(text.upper()) == code
     assert code_of("wrong label and boundary") == "LBE" and code_of("nothing") == "nothing"
 

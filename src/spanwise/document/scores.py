@@ -36,7 +36,7 @@ SUBSET_WORDS: Mapping[Subset, str] = {
     "TCM-SEEN": "confusable, seen",
     "TCM-UNSEEN": "confusable, never seen",
 }
-_SPELLINGS = {"wrong label and boundary": "LBE", "seen": "SEEN", "unseen": "UNSEEN-ANY"}
+_SPELLINGS = {"wrong label and boundary": "LBE"}
 _CODES: Mapping[str, str] = {
     words.casefold(): code for code, words in (*OUTCOME_WORDS.items(), *SUBSET_WORDS.items())
 } | _SPELLINGS

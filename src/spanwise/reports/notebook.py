@@ -229,7 +229,7 @@ class ErrorList(Struct, frozen=True):
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per error, with the columns of `spanwise errors --as csv`."""
-        return frame([cells_of(error) for error in self.errors], COLUMNS)
+        return frame(lambda: [cells_of(error) for error in self.errors], COLUMNS)
 
     def _repr_html_(self) -> str:
         kinds: dict[str, int] = {}

@@ -200,16 +200,16 @@ def _number_cell(value: str | float | None) -> Number:
 
 def to_pandas(document: DocumentLike) -> pandas.DataFrame:
     """The rows as a pandas data frame."""
-    return frame(list(rows(document)), COLUMNS)
+    return frame(lambda: list(rows(document)), COLUMNS)
 
 
-def frame(content: Sequence[object], columns: Sequence[str]) -> pandas.DataFrame:
-    """Rows as a pandas data frame."""
+def frame(content: Callable[[], Sequence[object]], columns: Sequence[str]) -> pandas.DataFrame:
+    """Rows as a pandas data frame; they are made only if pandas is there."""
     try:
         import pandas
     except ImportError as error:
         raise _missing("pandas") from error
-    return pandas.DataFrame(content, columns=list(columns))
+    return pandas.DataFrame(content(), columns=list(columns))
 
 
 MENTION_COLUMNS = (
@@ -228,7 +228,7 @@ def mentions_frame(document: Evaluation) -> pandas.DataFrame:
             cells = [side.get(key) for side in (gold, predicted) for key in ("start", "end", "label")]
             outcome = str(event["outcome"])
             content.append((name, outcome, say.OUTCOMES[outcome], sentence, *cells))
-    return frame(content, MENTION_COLUMNS)
+    return frame(lambda: content, MENTION_COLUMNS)
 
 
 def _event_side(value: object) -> Mapping[str, object]:
