@@ -38,6 +38,7 @@ __all__ = [
     "split",
     "study",
     "suspects",
+    "tuples",
     "write",
 ]
 
@@ -73,6 +74,7 @@ _HOMES = {
     "split": "splitting:split",
     "study": "studies:study",
     "suspects": "suspicion:suspects",
+    "tuples": "relations:tuples",
     "write": "formats.writing:write",
 }
 
@@ -94,6 +96,7 @@ if TYPE_CHECKING:
     from spanwise.metric import Metric
     from spanwise.placement import place
     from spanwise.planning import plan
+    from spanwise.relations import tuples
     from spanwise.reports.paper import paper
     from spanwise.sampling import sample
     from spanwise.slices import find_slices

@@ -29,6 +29,7 @@ KINDS = {
     "slices": "document.analyses:Slices",
     "leaks": "document.leaks:Leaks",
     "split": "document.dataset:Split",
+    "tuples": "document.tuples:Tuples",
     "plan": "document.planning:PlanDocument",
     "curve": "document.planning:LearningCurve",
 }

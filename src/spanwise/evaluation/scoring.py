@@ -321,8 +321,8 @@ def _slice_cells(measure: Measure, gold: int, predicted: int) -> list[int]:
             return []
         named = [index for index, path in enumerate(paths) if path[-1] != measure.unplaced]
     else:
-        inner = "labels" if measure.key.kind == "exact" else "overall"
-        named = [index for index, path in enumerate(paths) if inner in path[-2:]]
+        inner = {"labels", "types"} if measure.key.kind == "exact" else {"overall"}
+        named = [index for index, path in enumerate(paths) if not inner.isdisjoint(path[-2:])]
     return [index for index in named if LEAST_GOLD <= int(counts.total[index, 0]) <= gold - LEAST_GOLD]
 
 

@@ -49,6 +49,8 @@ class MatchedTuples(Struct, frozen=True, eq=False):
     predicted_partner: Ints
     wrong_row: Ints  # the gold tuples with the outcome "filler", once for each filler that is not equal …
     wrong_role: Ints  # … and the role of that filler
+    gold_mention: Ints  # the number of each mention, equal where span and label are
+    predicted_mention: Ints
 
 
 def match(
@@ -80,6 +82,8 @@ def match(
         predicted_partner=ints(outcomes.partner[1]),
         wrong_row=outcomes.wrong[0],
         wrong_role=outcomes.wrong[1],
+        gold_mention=both.mentions["strict"][0],
+        predicted_mention=both.mentions["strict"][1],
     )
 
 
@@ -202,8 +206,8 @@ class _Classes(Struct, frozen=True, eq=False):
         from scipy.sparse.csgraph import connected_components
 
         own, first = [], []
-        for number in self.code:
-            values, inverse = np.unique(number, return_inverse=True)
+        for column in self.code:
+            values, inverse = np.unique(column, return_inverse=True)
             own.append(values)
             first.append(inverse.reshape(-1))
         size = len(own[0])
@@ -566,9 +570,9 @@ class _Outcomes:
     def _other_fillers(self) -> None:
         """The same type and some equal fillers: pairs with most of them first."""
         both, classes, free = self.both, self.classes, self.open
-        expanded = []
+        expanded: list[tuple[Ints, list[Column]]] = []
         for number in (0, 1):
-            filler = np.flatnonzero(free[number][both.owner[number]])
+            filler: Ints = np.flatnonzero(free[number][both.owner[number]])
             code = classes.code[number][filler]
             if number == 0 and classes.linked:
                 others = [classes.linked.get(one, [one]) for one in code.tolist()]

@@ -32,7 +32,7 @@ from spanwise.registry import Registry, resolve
 # ---- the form of a record ------------------------------------------------------------------------
 
 
-class MentionRecord(Struct, kw_only=True, omit_defaults=True):
+class MentionRecord(Struct, kw_only=True, omit_defaults=True, gc=False):
     """A mention: half-open positions in its unit, in tokens if the unit has tokens, else in characters."""
 
     id: str | int
@@ -43,7 +43,7 @@ class MentionRecord(Struct, kw_only=True, omit_defaults=True):
     parts: list[tuple[int, int]] | None = None  # the pieces of a mention with gaps
 
 
-class FillerRecord(Struct, kw_only=True, omit_defaults=True):
+class FillerRecord(Struct, kw_only=True, omit_defaults=True, gc=False):
     """A filler that is not the id of one mention; exactly one of its fields is given."""
 
     any: list[str | int] | None = None  # the mentions of one entity, any of which is right
@@ -54,7 +54,7 @@ class FillerRecord(Struct, kw_only=True, omit_defaults=True):
 Filler = str | int | FillerRecord  # a string or number is the id of a mention
 
 
-class TupleRecord(Struct, kw_only=True, omit_defaults=True):
+class TupleRecord(Struct, kw_only=True, omit_defaults=True, gc=False):
     """A typed tuple, with one filler or a list of fillers for each role, and a trigger if it is an event."""
 
     type: str
@@ -62,7 +62,7 @@ class TupleRecord(Struct, kw_only=True, omit_defaults=True):
     roles: dict[str, str | int | FillerRecord | list[str | int | FillerRecord]] = {}
 
 
-class UnitRecord(Struct, kw_only=True, omit_defaults=True):
+class UnitRecord(Struct, kw_only=True, omit_defaults=True, gc=False):
     """A sentence or document with its mentions and tuples."""
 
     id: str | int | None = None
@@ -252,9 +252,22 @@ def _explained(line: bytes, path: str, number: int) -> InputError:
     return InputError(at(path, number, f"the line is not JSON.\n{_FORM}"))
 
 
+def whole_lines(file: File) -> Iterator[bytes]:
+    """The bytes of a file in pieces of whole lines; the file knows its hash afterwards."""
+    rest = b""
+    for piece in file.chunks(1 << 22):
+        rest += piece
+        end = rest.rfind(b"\n") + 1
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
+    if rest:
+        yield rest
+
+
 def _read_jsonl(file: File, options: Mapping[str, Any]) -> Iterator[UnitRecord]:
     line = 0
-    for piece in file.line_chunks(1 << 22):
+    for piece in whole_lines(file):
         yield from decoded_lines(piece, file.path, line)
         line += piece.count(b"\n")
 

@@ -93,6 +93,7 @@ VIEWS = {
     "plan": "planning:plan_view",
     "slices": "slices:slices_view",
     "split": "dataset:split_view",
+    "tuples": "tuples:tuples_view",
 }
 
 

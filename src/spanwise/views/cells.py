@@ -242,7 +242,33 @@ class Quote(Struct, frozen=True):
     evidence: str = ""
 
 
-Block: TypeAlias = Grid | Paragraphs | Chart | Quote
+class Arc(Struct, frozen=True):
+    """A line between two spans of a drawn sentence, or a mark on one span if both are the same."""
+
+    start: int  # the number of the span it leaves
+    end: int
+    label: str
+    right: bool
+
+
+class ArcSide(Struct, frozen=True):
+    """The spans of one side, as first token, end, label and whether they are right, and the arcs between."""
+
+    spans: tuple[tuple[int, int, str, bool], ...]
+    arcs: tuple[Arc, ...]
+
+
+class ArcQuote(Struct, frozen=True):
+    """A sentence with two sets of spans and arcs, gold above and a system below, and what each arc is."""
+
+    source: str
+    tokens: tuple[str, ...]
+    above: ArcSide
+    below: ArcSide
+    remarks: tuple[tuple[bool, str, str], ...]  # whether it is right, what it is, and what happened to it
+
+
+Block: TypeAlias = Grid | Paragraphs | Chart | Quote | ArcQuote
 
 
 def note(text: str, style: str = "") -> Paragraphs:

@@ -19,7 +19,7 @@ from spanwise.reports.terminal._layout import (
     warnings,
 )
 from spanwise.views import Section, View, view
-from spanwise.views.cells import Cell, Grid, NamedNumbers, Paragraphs, Quote, ShareBar
+from spanwise.views.cells import ArcQuote, Cell, Grid, NamedNumbers, Paragraphs, Quote, ShareBar
 
 
 def lines(document: Document, width: int, seconds: float | None) -> list[ScreenLine]:
@@ -50,6 +50,10 @@ def section_lines(section: Section, width: int) -> list[ScreenLine]:
                     result += sentence(str(words), width, style=block.style)
             case Quote():
                 result += _quote(block, width)
+            case ArcQuote():
+                result += sentence(" ".join(block.tokens), width)
+                for right, what, how in block.remarks:
+                    result += sentence(f"  {'✓' if right else '✗'} {what}: {how}", width, style="faint")
     return result
 
 

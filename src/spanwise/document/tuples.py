@@ -1,0 +1,238 @@
+"""The document of tuples: scores under every criterion, outcomes, events, links, seen facts and buckets."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from spanwise.document import Count, Document, Fraction, Interval
+from spanwise.document.scores import Comparison
+
+
+class TupleCell(Struct, frozen=True, kw_only=True):
+    """The counts and scores of a group of tuples; null where undefined."""
+
+    gold: Count
+    predicted: Count
+    correct: Count
+    precision: Fraction
+    recall: Fraction
+    f1: Fraction
+    interval: dict[str, Interval | None] | UnsetType = UNSET
+    few_units: Count | UnsetType = UNSET
+    carried_by: float | UnsetType = UNSET
+    errors_carried_by: float | UnsetType = UNSET
+    why: str | UnsetType = UNSET
+
+    def ends(self, score: str = "f1") -> Interval | None:
+        """The interval of a score, or None if it has none."""
+        return None if self.interval is UNSET else self.interval.get(score)
+
+
+class MacroScores(Struct, frozen=True, kw_only=True):
+    """The mean of the scores of all types for which it is defined."""
+
+    precision: Fraction
+    recall: Fraction
+    f1: Fraction
+    interval: dict[str, Interval | None] | UnsetType = UNSET
+    why: str | UnsetType = UNSET
+
+
+class CriterionScores(Struct, frozen=True, kw_only=True):
+    """The scores if fillers are equal by one criterion."""
+
+    overall: TupleCell
+    types: dict[str, TupleCell]
+    macro: MacroScores
+
+
+class TupleGain(Struct, frozen=True, kw_only=True):
+    """How much F1 would rise if all errors of a kind were fixed."""
+
+    gain: Fraction
+    interval: dict[str, Interval | None] | UnsetType = UNSET
+    why: str | UnsetType = UNSET
+
+
+class TupleOutcomes(Struct, frozen=True, kw_only=True):
+    """What became of the tuples, by the name of the outcome, under the chosen criterion."""
+
+    gold: dict[str, Count]
+    predicted: dict[str, Count]
+    roles: dict[str, Count]  # of the fillers that differ in tuples with the outcome "filler"
+
+
+class FoundLinks(Struct, frozen=True, kw_only=True):
+    """Gold links whose mention was predicted, by span, and those of them with a right identifier."""
+
+    mentions: Count
+    right: Count
+    accuracy: Fraction
+    interval: dict[str, Interval | None] | UnsetType = UNSET
+    few_units: Count | UnsetType = UNSET
+    why: str | UnsetType = UNSET
+
+
+class LinkScores(Struct, frozen=True, kw_only=True):
+    """The scores of links."""
+
+    strict: TupleCell
+    found: FoundLinks
+
+
+class FactRecall(Struct, frozen=True, kw_only=True):
+    """The recall of gold tuples whose fact the training data have, or do not have."""
+
+    tuples: Count
+    correct: Count
+    recall: Fraction
+    interval: dict[str, Interval | None] | UnsetType = UNSET
+    few_units: Count | UnsetType = UNSET
+    why: str | UnsetType = UNSET
+
+
+class IgnScores(Struct, frozen=True, kw_only=True):
+    """DocRED's Ign scores: precision leaves out right predictions of facts in the training data."""
+
+    precision: Fraction
+    recall: Fraction
+    f1: Fraction
+
+
+class SeenFacts(Struct, frozen=True, kw_only=True):
+    """Facts that the training data have, and facts that they do not have."""
+
+    SEEN: FactRecall
+    UNSEEN: FactRecall
+    ign: IgnScores
+
+
+class TupleBucket(TupleCell, frozen=True, kw_only=True):
+    """The tuples in one bucket of an attribute."""
+
+    name: str
+    label: str
+    value: str | UnsetType = UNSET
+    low: float | UnsetType | None = UNSET
+    high: float | UnsetType | None = UNSET
+
+
+class WeakTuples(Struct, frozen=True, kw_only=True):
+    """A type or bucket that scores lower than the rest, with a family-wise p and simultaneous interval."""
+
+    attribute: str
+    value: str
+    gold: Count
+    f1: Fraction
+    interval: Interval | None
+    t: float
+    p: float
+    of: Count  # how many were tested together
+
+
+class ShownMention(Struct, frozen=True, kw_only=True):
+    """A mention of a shown unit; `found` if the other side has the same span and label."""
+
+    start: Count
+    end: Count
+    label: str
+    found: bool
+
+
+class ShownFiller(Struct, frozen=True, kw_only=True):
+    """A filler of a shown tuple: the number of a mention of its side, or a value or identifier."""
+
+    role: str
+    mention: Count | UnsetType = UNSET
+    text: str
+
+
+class ShownTuple(Struct, frozen=True, kw_only=True):
+    """A tuple of a shown unit, what became of it, and its partner on the other side."""
+
+    type: str
+    fillers: tuple[ShownFiller, ...]
+    outcome: str
+    right: tuple[str, ...] = ()  # the criteria under which it is right
+    partner: Count | UnsetType = UNSET
+    trigger: bool = False  # whether its first filler is a trigger
+
+
+class ShownTuples(Struct, frozen=True, kw_only=True):
+    """The mentions and tuples of one side of a shown unit."""
+
+    mentions: tuple[ShownMention, ...]
+    tuples: tuple[ShownTuple, ...]
+
+
+class TupleSentence(Struct, frozen=True, kw_only=True):
+    """A unit with at least one error: its text, and both sides."""
+
+    unit: Count
+    source: str
+    id: str | UnsetType = UNSET
+    tokens: tuple[str, ...]
+    gold: ShownTuples
+    predicted: ShownTuples
+
+
+class SystemTuples(Struct, frozen=True, kw_only=True):
+    """The scores of one system."""
+
+    criteria: dict[str, CriterionScores]
+    outcomes: TupleOutcomes
+    gains: dict[str, TupleGain]
+    values: dict[str, dict[str, TupleCell]] = {}  # attributes of mentions: by type and value
+    links: LinkScores | UnsetType = UNSET
+    events: dict[str, TupleCell] | UnsetType = UNSET
+    seen: SeenFacts | UnsetType = UNSET
+    attributes: dict[str, tuple[TupleBucket, ...]] = {}
+    weak: tuple[WeakTuples, ...] = ()
+    mentions: TupleCell | UnsetType = UNSET  # the exact scores of the mentions themselves
+    duplicates: Count = 0  # tuples that repeat another one of their unit
+    missing: Count = 0  # units of gold without a record
+    sentences: tuple[TupleSentence, ...] = ()
+
+
+class TupleSettings(Struct, frozen=True, kw_only=True):
+    """The choices that affect the scores of tuples."""
+
+    undirected: tuple[str, ...]
+    with_trigger: bool
+    holds: str  # what a unit of the data is: "sentence", "document" or "unit" where it is not known
+    resamples: Count
+    seed: Count
+    confidence: float
+    correction: str
+    unit: str
+    number: Count
+    few_units: bool
+    redacted: bool = False
+    command: str | None = None
+
+
+class Tuples(Document, frozen=True, kw_only=True):
+    """Relations, events, links and attributes, scored under every criterion."""
+
+    kind: Literal["tuples"] = "tuples"
+    criterion: str
+    mentions: Literal["gold", "predicted"]
+    settings: TupleSettings
+    units: Count
+    duplicates: Count = 0  # gold tuples that repeat another one of their unit
+    systems: dict[str, SystemTuples]
+    comparisons: tuple[Comparison, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def primary(self) -> tuple[str, ...]:
+        """The score that the verdict is about."""
+        return ("criteria", self.criterion, "overall", "f1")
+
+    def without_sentences(self) -> Tuples:
+        """A copy without sentences."""
+        systems = {name: replace(system, sentences=()) for name, system in self.systems.items()}
+        return replace(self, systems=systems)

@@ -1,0 +1,171 @@
+"""Gold and predicted tuples in parts: the same units of every file, a few megabytes at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from spanwise.engines import Engine
+from spanwise.errors import InputError, at
+from spanwise.formats._opening import File
+from spanwise.relations._tally import Tallying, TuplePart, tally
+from spanwise.relations.records import (
+    TUPLE_FORMATS,
+    UnitRecord,
+    decoded_lines,
+    read_records,
+    records_of,
+    tuple_format_of,
+    whole_lines,
+)
+
+_GOLD_BYTES = 4 << 20  # of gold in a part
+_UNITS = 2000  # in a part of other formats
+
+Lines: TypeAlias = tuple[bytes, int]  # whole lines, and the number of lines before them
+Block: TypeAlias = Mapping[str | None, Lines | list[UnitRecord]]  # gold (None) and the systems
+
+
+class TupleSource:
+    """One file, or records in memory, of gold (`system` is None) or of a system."""
+
+    def __init__(self, source: object, system: str | None, reading: Mapping[str, Any]) -> None:
+        self.system, self.reading = system, dict(reading)
+        self.encoding = self.reading.pop("encoding", None)
+        self.name = self.reading.pop("format", None)
+        self.file: File | None = None
+        self.records: list[UnitRecord] = []
+        if isinstance(source, str | os.PathLike | File):
+            self.file = source if isinstance(source, File) else File(source, encoding=self.encoding)
+            self.path = self.file.path
+            form = tuple_format_of(self.file) if self.name is None else TUPLE_FORMATS.find(self.name)
+            self.name, self.format = form.name, form
+        else:
+            self.path = system or "gold"
+            if not isinstance(source, Iterable) or isinstance(source, Mapping):
+                raise InputError(f"{self.path}: {type(source).__name__} is not a list of records or a file.")
+            self.records = records_of(source, self.path)
+
+    @property
+    def in_lines(self) -> bool:
+        """Whether the file can be cut between any two lines."""
+        return self.file is not None and self.name == "jsonl"
+
+    def read(self) -> Iterator[UnitRecord]:
+        """All records, from the beginning."""
+        if self.file is None:
+            return iter(self.records)
+        fresh = self.file.again() if self.file.sha256 is not None else self.file
+        return read_records(fresh, format=self.format, **self.reading)
+
+    def input(self) -> dict[str, Any]:
+        """How the source is written down in documents."""
+        return {
+            "role": "gold" if self.system is None else "predicted",
+            "path": self.path if self.file is not None else None,
+            "sha256": None if self.file is None else self.file.sha256,
+            "format": self.name,
+            **({} if self.system is None else {"system": self.system}),
+        }
+
+
+class Shared(Struct, frozen=True, eq=False):
+    """What every part is counted with."""
+
+    paths: Mapping[str | None, str]
+    tallying: Tallying
+
+
+def count_parts(
+    gold: TupleSource, systems: dict[str, TupleSource], tallying: Tallying, engine: Engine
+) -> list[TuplePart]:
+    """Count all parts: those that hold the same units in every file, or everything as one part."""
+    sources: dict[str | None, TupleSource] = {None: gold} | systems
+    shared = Shared({key: source.path for key, source in sources.items()}, tallying)
+    blocks = _in_lines(sources) if all(one.in_lines for one in sources.values()) else _in_records(sources)
+    parts = []
+    for part in engine.map(count_block, blocks, shared):
+        if part is None:  # the units are in another order
+            records = {key: list(source.read()) for key, source in sources.items()}
+            predicted = {key: own for key, own in records.items() if key is not None}
+            return [tally(records[None], predicted, shared.paths, tallying)]
+        parts.append(part)
+    if not parts or not sum(part.units for part in parts):
+        raise InputError(at(gold.path, None, "there is no unit.\nGive a file with at least one record."))
+    return parts
+
+
+def count_block(block: Block, shared: Shared) -> TuplePart | None:
+    """Count one part; None if its files do not hold the same units in the same order."""
+    records = {
+        key: own if isinstance(own, list) else list(decoded_lines(own[0], shared.paths[key], own[1]))
+        for key, own in block.items()
+    }
+    gold = records.pop(None)
+    for own in records.values():
+        if len(own) != len(gold) or any(
+            one.id != other.id or one.document != other.document for one, other in zip(own, gold, strict=True)
+        ):
+            return None
+    predicted = {key: own for key, own in records.items() if key is not None}
+    return tally(gold, predicted, shared.paths, shared.tallying)
+
+
+def _in_lines(sources: Mapping[str | None, TupleSource]) -> Iterator[Block]:
+    """The same lines of every file, which are decoded where they are counted."""
+    others = {key: _Lines(source) for key, source in sources.items()}
+    gold = others.pop(None)
+    while True:
+        lines, number = gold.take(least=_GOLD_BYTES)
+        block = {None: lines, **{key: other.take(number=number)[0] for key, other in others.items()}}
+        if not number:
+            # Lines that are left over: files of different lengths.
+            rest = {key: other.take(least=1)[0] for key, other in others.items()}
+            if any(own[0] for own in rest.values()):
+                yield {None: lines, **rest}
+            return
+        yield block
+
+
+class _Lines:
+    """The lines of a file, taken some at a time; blank lines do not count."""
+
+    def __init__(self, source: TupleSource) -> None:
+        assert source.file is not None
+        self._pieces = whole_lines(source.file)
+        self._lines: list[bytes] = []
+        self._at = 0  # in the lines at hand
+        self._before = 0  # lines taken so far
+
+    def take(self, *, least: int = 0, number: int | None = None) -> tuple[Lines, int]:
+        """Lines of at least so many bytes, or this number of lines, and how many they are."""
+        taken: list[bytes] = []
+        size = count = 0
+        before = self._before
+        while (size < least) if number is None else (count < number):
+            if self._at == len(self._lines):
+                piece = next(self._pieces, None)
+                if piece is None:
+                    break
+                self._lines, self._at = piece.splitlines(keepends=True), 0
+            line = self._lines[self._at]
+            self._at += 1
+            taken.append(line)
+            size += len(line)
+            count += not line.isspace()
+        self._before += len(taken)
+        return (b"".join(taken), before), count
+
+
+def _in_records(sources: Mapping[str | None, TupleSource]) -> Iterator[Block]:
+    """The same number of records of every source."""
+    reading = {key: source.read() for key, source in sources.items()}
+    while True:
+        block = {key: list(islice(records, _UNITS)) for key, records in reading.items()}
+        if not any(block.values()):
+            return
+        yield block

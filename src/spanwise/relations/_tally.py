@@ -1,0 +1,560 @@
+"""What one part of the data says of tuples: a row for each tuple, counts per unit, and units to show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy as np
+from msgspec import UNSET, Struct
+
+from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, floats, ints
+from spanwise.document.tuples import ShownFiller, ShownMention, ShownTuple, ShownTuples, TupleSentence
+from spanwise.formats._text_tokens import words
+from spanwise.relations.corpus import LINK, MENTION, TRIGGER, VALUE, Names, TupleSide, side_of
+from spanwise.relations.matching import (
+    CRITERIA,
+    OUTCOMES,
+    PREDICTED_OUTCOMES,
+    Criterion,
+    MatchedTuples,
+    match,
+)
+from spanwise.relations.records import UnitRecord
+
+Fact: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]  # a type, and the roles and strings of its fillers
+EVENT_SCORES = (
+    "trigger_identified", "trigger_classified", "argument_identified", "argument_classified",
+)  # fmt: skip
+NUMBERS = ("distance", "sentence_distance", "arguments", "type_frequency")
+NAMES = ("direction", "labels")
+_MOST_FACTS = 1024  # strings of one tuple whose entities have several mentions
+
+
+class TrainingTuples(Struct, frozen=True, eq=False):
+    """The facts of the training data, and how often each type occurs in them."""
+
+    facts: frozenset[Fact]
+    types: Mapping[str, int]
+
+
+class Tallying(Struct, frozen=True, eq=False):
+    """What `tally` needs beside the records."""
+
+    criterion: Criterion
+    undirected: tuple[str, ...]
+    with_trigger: bool
+    training: TrainingTuples | None
+    examples: int
+
+
+class TupleRows(Struct, frozen=True, eq=False):
+    """The tuples of one side of a part, repeated ones left out, one row each."""
+
+    unit: Ints
+    type: Codes
+    types: tuple[str, ...]
+    right: Mapping[Criterion, Bools]
+    outcome: Ints
+    partner: Ints  # the row of the other side; -1: none
+    numbers: Mapping[str, Floats]  # NaN: undefined
+    names: Mapping[str, Ints]  # codes into `words`; -1: undefined
+    words: Mapping[str, tuple[str, ...]]
+    value: Ints  # a code into `words["value"]`; -1 where a tuple has no value
+    link: Bools
+    seen: Bools | None
+
+    @classmethod
+    def joined(cls, parts: Sequence[TupleRows], units: Sequence[int], rows: Sequence[int]) -> TupleRows:
+        """Concatenate parts; `units` and `rows` say how many of each, of the other side, the parts have."""
+        first_unit = np.cumsum([0, *units]).tolist()
+        first_row = np.cumsum([0, *rows]).tolist()
+
+        def recoded(column: str) -> tuple[tuple[str, ...], list[Column]]:
+            table: dict[str, int] = {}
+            found = []
+            for part in parts:
+                names = part.types if column == "type" else part.words[column]
+                new = np.array([table.setdefault(name, len(table)) for name in names] + [-1])
+                old = (
+                    part.type if column == "type" else part.value if column == "value" else part.names[column]
+                )
+                found.append(new[old])
+            return tuple(table), found
+
+        def together(columns: Iterable[Column]) -> Any:
+            return np.concatenate(list(columns))
+
+        types, type_codes = recoded("type")
+        named = {name: recoded(name) for name in (*NAMES, "value")}
+        return cls(
+            unit=ints(together(part.unit + at for part, at in zip(parts, first_unit, strict=False))),
+            type=codes(together(type_codes)),
+            types=types,
+            right={name: together(part.right[name] for part in parts) for name in CRITERIA},
+            outcome=ints(together(part.outcome for part in parts)),
+            partner=ints(
+                together(
+                    np.where(part.partner < 0, -1, part.partner + at)
+                    for part, at in zip(parts, first_row, strict=False)
+                )
+            ),
+            numbers={name: floats(together(part.numbers[name] for part in parts)) for name in NUMBERS},
+            names={name: ints(together(named[name][1])) for name in NAMES},
+            words={name: table for name, (table, _) in named.items()},
+            value=ints(together(named["value"][1])),
+            link=together(part.link for part in parts),
+            seen=None
+            if parts[0].seen is None
+            else together(part.seen for part in parts if part.seen is not None),
+        )
+
+
+class SystemPart(Struct, frozen=True, eq=False):
+    """What one system did in a part."""
+
+    gold: TupleRows
+    predicted: TupleRows
+    events: Ints | None  # units × (four scores × gold, predicted, correct)
+    found: Ints  # units × (gold links with a predicted mention, right ones)
+    mentions: Ints  # units × (gold, predicted, correct) mentions
+    wrong: Mapping[str, int]
+    duplicates: int
+    missing: int
+    sentences: tuple[TupleSentence, ...]
+
+
+class TuplePart(Struct, frozen=True, eq=False):
+    """What one part of the data says."""
+
+    units: int
+    documents: tuple[str | int | None, ...]  # of each unit
+    sentences: int  # units that are divided into sentences
+    duplicates: int
+    roles: tuple[str, ...]
+    systems: Mapping[str, SystemPart]
+
+
+def tally(
+    gold: Sequence[UnitRecord],
+    predicted: Mapping[str, Sequence[UnitRecord]],
+    paths: Mapping[str | None, str],
+    tallying: Tallying,
+) -> TuplePart:
+    """Count the tuples of one part; `paths` are those of gold (None) and of the systems."""
+    names = Names()
+    side = side_of(gold, paths[None], names=names)
+    systems = {}
+    duplicates = 0
+    for name, records in predicted.items():
+        other = side_of(records, paths[name], gold=side)
+        matched = match(side, other, criterion=tallying.criterion, undirected=tallying.undirected)
+        duplicates = int((~matched.gold_kept).sum())
+        systems[name] = _system(side, other, matched, tallying)
+    return TuplePart(
+        units=side.units,
+        documents=tuple(record.document for record in side.records),
+        sentences=sum(record.sentences is not None for record in side.records),
+        duplicates=duplicates,
+        roles=tuple(names.roles),
+        systems=systems,
+    )
+
+
+def _system(gold: TupleSide, predicted: TupleSide, matched: MatchedTuples, tallying: Tallying) -> SystemPart:
+    kept = np.flatnonzero(matched.gold_kept), np.flatnonzero(matched.predicted_kept)
+    renumbered = []
+    for rows, side in zip(kept, (gold, predicted), strict=True):
+        table = np.full(len(side) + 1, -1, dtype=np.int64)
+        table[rows] = np.arange(len(rows))
+        renumbered.append(table)
+    roles = [TRIGGER if role == 0 else name for role, name in enumerate(gold.names.roles)]
+    times = np.bincount(matched.wrong_role, minlength=len(roles)).tolist()
+    return SystemPart(
+        gold=_rows(
+            gold, kept[0], matched.gold_right, matched.gold_outcome,
+            renumbered[1][matched.gold_partner], tallying,
+        ),
+        predicted=_rows(
+            predicted, kept[1], matched.predicted_right, matched.predicted_outcome,
+            renumbered[0][matched.predicted_partner], tallying,
+        ),
+        events=_events(gold, predicted, tallying.with_trigger),
+        found=_found_links(gold, predicted),
+        mentions=_mentions(gold, predicted, matched),
+        wrong={role: number for role, number in zip(roles, times, strict=True) if number},
+        duplicates=int((~matched.predicted_kept).sum()),
+        missing=predicted.missing,
+        sentences=_sentences(gold, predicted, matched, tallying.examples),
+    )  # fmt: skip
+
+
+# ---- columns of tuples -------------------------------------------------------------------------------
+
+
+def _rows(
+    side: TupleSide,
+    rows: Ints,
+    right: Mapping[Criterion, Bools],
+    outcome: Ints,
+    partner: Ints,
+    tallying: Tallying,
+) -> TupleRows:
+    training = tallying.training
+    owner = np.repeat(np.arange(len(side)), np.diff(side.at))
+    is_value, is_link = side.kind == VALUE, side.kind == LINK
+    first = side.alternative[side.alternatives[:-1]].astype(np.int64)
+    value = np.full(len(side), -1, dtype=np.int64)
+    value[owner[is_value]] = first[is_value]
+    link = np.zeros(len(side), dtype=bool)
+    link[owner[is_link]] = True
+    types = tuple(side.names.types)
+    loose = np.isin(side.type, [number for number, name in enumerate(types) if name in tallying.undirected])
+    numbers = {
+        **_distances(side, owner),
+        "arguments": np.diff(side.at) - side.event,
+        "type_frequency": np.full(len(side), np.nan)
+        if training is None
+        else np.array([training.types.get(name, 0) for name in types] or [0], dtype=np.float64)[side.type],
+    }
+    pair, words_of = _pairs(side, loose)
+    seen = None
+    if training is not None:
+        seen = np.array([_is_seen(side, row, tallying) for row in rows.tolist()], dtype=bool)
+    return TupleRows(
+        unit=ints(side.unit[rows]),
+        type=codes(side.type[rows]),
+        types=types,
+        right={name: mask[rows] for name, mask in right.items()},
+        outcome=ints(outcome[rows]),
+        partner=ints(partner[rows]),
+        numbers={name: floats(column[rows]) for name, column in numbers.items()},
+        names={name: ints(column[rows]) for name, column in pair.items()},
+        words={**words_of, "value": tuple(side.names.values)},
+        value=ints(value[rows]),
+        link=link[rows],
+        seen=seen,
+    )
+
+
+def _distances(side: TupleSide, owner: Ints) -> dict[str, Floats]:
+    """The tokens, and the sentences, between the outermost mentions; NaN with fewer than two mentions."""
+    filler = np.flatnonzero(side.kind == MENTION)
+    mention = side.alternative[side.alternatives[:-1][filler]]
+    start, end = _in_tokens(side)
+    sentence = _sentence_of(side)
+    tuples = owner[filler]
+    several = np.bincount(tuples, minlength=len(side)) > 1
+    found = {}
+    for name, low, high in (("distance", start, end), ("sentence_distance", sentence, sentence)):
+        if low is None or high is None:
+            found[name] = np.full(len(side), np.nan)
+            continue
+        last_start = np.full(len(side), -1, dtype=np.int64)
+        first_end = np.full(len(side), np.iinfo(np.int64).max)
+        np.maximum.at(last_start, tuples, low[mention])
+        np.minimum.at(first_end, tuples, high[mention])
+        between = np.where(several, np.maximum(last_start - np.where(several, first_end, 0), 0), 0)
+        found[name] = np.where(several, between.astype(np.float64), np.nan)
+    return found
+
+
+def _in_tokens(side: TupleSide) -> tuple[Ints, Ints]:
+    """The start and end of all mentions in tokens."""
+    start, end = side.start.astype(np.int64), side.end.astype(np.int64)
+    texts = [
+        unit for unit, record in enumerate(side.records) if record.tokens is None and record.text is not None
+    ]
+    if not texts:
+        return start, end
+    edges = np.searchsorted(side.mention_unit, np.arange(side.units + 1))
+    for unit in texts:
+        begin, stop = edges[unit : unit + 2].tolist()
+        if begin < stop:
+            spans = np.array(words(side.records[unit].text or "") or [(0, 0)])
+            start[begin:stop] = np.searchsorted(spans[:, 1], start[begin:stop], side="right")
+            end[begin:stop] = np.searchsorted(spans[:, 0], end[begin:stop], side="left")
+    return start, end
+
+
+def _sentence_of(side: TupleSide) -> Ints | None:
+    """The sentence of all mentions within their unit; None if no unit is divided into sentences."""
+    begins = [
+        (unit, begin) for unit, record in enumerate(side.records) for begin in sorted(record.sentences or ())
+    ]
+    if not begins:
+        return None
+    stride = 1 + max(int(side.end.max(initial=0)), max(begin for _, begin in begins))
+    table = np.array(begins, dtype=np.int64) @ np.array([stride, 1])
+    return ints(
+        np.searchsorted(table, side.mention_unit.astype(np.int64) * stride + side.start, side="right")
+    )
+
+
+def _pairs(side: TupleSide, loose: Bools) -> tuple[dict[str, Ints], dict[str, tuple[str, ...]]]:
+    """The direction and the labels of tuples that are two mentions without a trigger; -1 for all others."""
+    sizes = np.diff(side.at)
+    rows = np.flatnonzero((sizes == 2) & ~side.event)
+    first = side.at[rows]
+    rows = rows[(side.kind[first] == MENTION) & (side.kind[first + 1] == MENTION)]
+    first = side.at[rows]
+    mentions = [side.alternative[side.alternatives[first + step]] for step in (0, 1)]
+    roles = [side.role[first + step].astype(np.int64) for step in (0, 1)]
+    # The first role is the one with the lower number, whatever the order in the record.
+    swapped = roles[0] > roles[1]
+    one, other = (np.where(swapped, mentions[1 - k], mentions[k]) for k in (0, 1))
+    begin = np.where(swapped, roles[1], roles[0]), np.where(swapped, roles[0], roles[1])
+    names, labels = list(side.names.roles), list(side.names.labels)
+    start = side.start
+    size = len(names)
+    lead = np.where(start[one] < start[other], begin[0], np.where(start[one] > start[other], begin[1], size))
+    direction = np.full(len(side), -1, dtype=np.int64)
+    direction[rows] = np.where(loose[rows], size + 1, lead)
+    left, right = side.label[one].astype(np.int64), side.label[other].astype(np.int64)
+    flipped = loose[rows] & (left > right)
+    left, right = np.where(flipped, right, left), np.where(flipped, left, right)
+    pair, number = np.unique(left * max(len(labels), 1) + right, return_inverse=True)
+    pairs = np.full(len(side), -1, dtype=np.int64)
+    pairs[rows] = number.reshape(-1)
+    return {"direction": ints(direction), "labels": ints(pairs)}, {
+        "direction": (*(f"{name} first" for name in names), "same start", "undirected"),
+        "labels": tuple(
+            f"{labels[code // len(labels)]} – {labels[code % len(labels)]}" for code in pair.tolist()
+        ),
+    }
+
+
+# ---- facts -------------------------------------------------------------------------------------------
+
+
+def facts_of(side: TupleSide, row: int, undirected: Sequence[str]) -> Iterator[Fact]:
+    """The facts that a tuple states: one, unless entities have mentions with several strings."""
+    names = _listed(side)
+    kind = names[0][side.type[row]]
+    options = []
+    for at in range(int(side.at[row]), int(side.at[row + 1])):
+        role = "" if kind in undirected and side.role[at] else names[1][side.role[at]]
+        own = side.alternative[side.alternatives[at] : side.alternatives[at + 1]].tolist()
+        strings = (
+            {side.string(one) for one in own} if side.kind[at] == MENTION else {names[2][one] for one in own}
+        )
+        options.append([(role, string) for string in sorted(strings)])
+    for number, way in enumerate(product(*options)):
+        if number == _MOST_FACTS:
+            return
+        yield kind, tuple(sorted(way))
+
+
+def _listed(side: TupleSide) -> tuple[list[str], list[str], list[str]]:
+    return list(side.names.types), list(side.names.roles), list(side.names.values)
+
+
+def _is_seen(side: TupleSide, row: int, tallying: Tallying) -> bool:
+    assert tallying.training is not None
+    known = tallying.training.facts
+    return any(fact in known for fact in facts_of(side, row, tallying.undirected))
+
+
+def training_of(records: Iterable[UnitRecord], path: str, undirected: Sequence[str]) -> TrainingTuples:
+    """The facts of the training data; records are taken a few at a time."""
+    facts: set[Fact] = set()
+    times: dict[str, int] = {}
+    waiting: list[UnitRecord] = []
+
+    def take() -> None:
+        side = side_of(waiting, path)
+        for row in range(len(side)):
+            facts.update(facts_of(side, row, undirected))
+        for name, number in zip(side.names.types, np.bincount(side.type).tolist(), strict=False):
+            times[name] = times.get(name, 0) + number
+        waiting.clear()
+
+    for record in records:
+        waiting.append(record)
+        if len(waiting) == 2000:
+            take()
+    take()
+    return TrainingTuples(frozenset(facts), times)
+
+
+# ---- counts per unit -----------------------------------------------------------------------------------
+
+
+def _events(gold: TupleSide, predicted: TupleSide, with_trigger: bool) -> Ints | None:
+    """The counts of the four scores of events; None if neither side has events."""
+    if not (gold.event.any() or predicted.event.any()):
+        return None
+    same = _entities(gold)
+    sets = [_event_sets(side, same, with_trigger) for side in (gold, predicted)]
+    matrix = np.zeros((gold.units, 3 * len(EVENT_SCORES)), dtype=np.int64)
+    for number, (own, other) in enumerate(zip(*sets, strict=True)):
+        for step, found in enumerate((own, other, own & other)):
+            np.add.at(matrix, ([unit for unit, *_ in found], 3 * number + step), 1)
+    return ints(matrix)
+
+
+def _entities(gold: TupleSide) -> dict[object, object]:
+    """One span for each span of an entity of gold, so that any of its mentions is the same."""
+    same: dict[object, object] = {}
+    for at in np.flatnonzero((np.diff(gold.alternatives) > 1) & (gold.kind == MENTION)).tolist():
+        rows = gold.alternative[gold.alternatives[at] : gold.alternatives[at + 1]].tolist()
+        spans = [_span(gold, row) for row in rows]
+        for span in spans:
+            same.setdefault(span, same.get(spans[0], spans[0]))
+    return same
+
+
+def _span(side: TupleSide, row: int) -> tuple[object, ...]:
+    return int(side.mention_unit[row]), int(side.start[row]), int(side.end[row]), side.pieces.get(row)
+
+
+def _event_sets(
+    side: TupleSide, same: Mapping[object, object], with_trigger: bool
+) -> list[set[tuple[Any, ...]]]:
+    sets: list[set[tuple[Any, ...]]] = [set() for _ in EVENT_SCORES]
+    for row in np.flatnonzero(side.event).tolist():
+        begin, end = side.at[row : row + 2].tolist()
+        unit, kind = int(side.unit[row]), int(side.type[row])
+        keys = []
+        for at in range(begin, end):
+            one = int(side.alternative[side.alternatives[at]])
+            span = _span(side, one)
+            keys.append(same.get(span, span) if side.kind[at] == MENTION else (int(side.kind[at]), one))
+        trigger = (keys[0],) if with_trigger else ()
+        sets[0].add((unit, keys[0]))
+        sets[1].add((unit, keys[0], kind))
+        for at, key in zip(range(begin + 1, end), keys[1:], strict=True):
+            sets[2].add((unit, key, kind, *trigger))
+            sets[3].add((unit, key, kind, int(side.role[at]), *trigger))
+    return sets
+
+
+def _found_links(gold: TupleSide, predicted: TupleSide) -> Ints:
+    """Per unit, the gold links whose mention is a predicted span, and those with a right identifier."""
+    matrix = np.zeros((gold.units, 2), dtype=np.int64)
+    if not (gold.kind == LINK).any():
+        return ints(matrix)
+    predicted_spans = {_span(predicted, row) for row in range(len(predicted.start))}
+    given: dict[object, set[int]] = {}
+    for span, _, links in _links(predicted):
+        given.setdefault(span, set()).update(links)
+    seen = set()
+    for span, unit, links in _links(gold):
+        key = (span, frozenset(links))
+        if span in predicted_spans and key not in seen:
+            seen.add(key)
+            matrix[unit] += 1, int(not links.isdisjoint(given.get(span, ())))
+    return ints(matrix)
+
+
+def _links(side: TupleSide) -> Iterator[tuple[tuple[object, ...], int, set[int]]]:
+    """The span, the unit and the identifiers of every link."""
+    owner = np.repeat(np.arange(len(side)), np.diff(side.at))
+    for at in np.flatnonzero(side.kind == LINK).tolist():
+        row = int(owner[at])
+        links = {*side.alternative[side.alternatives[at] : side.alternatives[at + 1]].tolist()}
+        for other in range(int(side.at[row]), int(side.at[row + 1])):
+            if side.kind[other] == MENTION:
+                yield _span(side, int(side.alternative[side.alternatives[other]])), int(side.unit[row]), links
+
+
+def _mentions(gold: TupleSide, predicted: TupleSide, matched: MatchedTuples) -> Ints:
+    """Per unit, the distinct mentions of both sides, and those with the same span and label."""
+    own, first = np.unique(matched.gold_mention, return_index=True)
+    other, begin = np.unique(matched.predicted_mention, return_index=True)
+    units = [gold.mention_unit[first], predicted.mention_unit[begin]]
+    units.append(units[0][np.isin(own, other)])
+    return ints(np.stack([np.bincount(unit, minlength=gold.units) for unit in units], axis=1))
+
+
+# ---- units to show ---------------------------------------------------------------------------------------
+
+
+def _sentences(
+    gold: TupleSide, predicted: TupleSide, matched: MatchedTuples, most: int
+) -> tuple[TupleSentence, ...]:
+    """The first units with an error, of those that have text."""
+    if not most:
+        return ()
+    wrong = np.concatenate(
+        [gold.unit[matched.gold_outcome > 0], predicted.unit[matched.predicted_outcome > 0]]
+    )
+    sentences = []
+    for unit in np.unique(wrong).tolist():
+        record = gold.records[unit]
+        if record.tokens is None and record.text is None:
+            continue
+        sentences.append(_sentence(gold, predicted, matched, unit))
+        if len(sentences) == most:
+            break
+    return tuple(sentences)
+
+
+def _sentence(gold: TupleSide, predicted: TupleSide, matched: MatchedTuples, unit: int) -> TupleSentence:
+    record = gold.records[unit]
+    spans = [(at, at + 1) for at in range(len(record.tokens or ()))]
+    if record.tokens is None:
+        spans = words(record.text or "")
+    begins, ends = np.array([a for a, _ in spans] or [0]), np.array([b for _, b in spans] or [0])
+    tokens = record.tokens or [(record.text or "")[start:end] for start, end in spans]
+
+    def tokened(start: int, end: int) -> tuple[int, int]:
+        return int(np.searchsorted(ends, start, side="right")), int(np.searchsorted(begins, end, side="left"))
+
+    sides = (gold, predicted)
+    rows = [np.flatnonzero(side.mention_unit == unit).tolist() for side in sides]
+    keys = [
+        {(*_span(side, row), int(side.label[row])) for row in own}
+        for side, own in zip(sides, rows, strict=True)
+    ]
+    columns = (
+        (matched.gold_outcome, matched.gold_partner, matched.gold_right, OUTCOMES),
+        (matched.predicted_outcome, matched.predicted_partner, matched.predicted_right, PREDICTED_OUTCOMES),
+    )
+    tuples = [
+        np.flatnonzero((side.unit == unit) & (outcome >= 0)).tolist()
+        for side, (outcome, *_) in zip(sides, columns, strict=True)
+    ]
+    number = [{row: at for at, row in enumerate(own)} for own in tuples]
+    shown = []
+    for k, (side, (outcome, partner, right, words_of)) in enumerate(zip(sides, columns, strict=True)):
+        place = {row: at for at, row in enumerate(rows[k])}
+        mentions = []
+        for row in rows[k]:
+            start, end = tokened(int(side.start[row]), int(side.end[row]))
+            mentions.append(
+                ShownMention(
+                    start=start, end=max(end, start + 1), label=list(side.names.labels)[side.label[row]],
+                    found=(*_span(side, row), int(side.label[row])) in keys[1 - k],
+                )
+            )  # fmt: skip
+        listed = []
+        for row in tuples[k]:
+            other = number[1 - k].get(int(partner[row]))
+            listed.append(
+                ShownTuple(
+                    type=list(side.names.types)[side.type[row]],
+                    fillers=tuple(_shown_fillers(side, row, place)),
+                    outcome=words_of[outcome[row]],
+                    right=tuple(name for name in CRITERIA if right[name][row]),
+                    partner=UNSET if other is None else other,
+                    trigger=bool(side.event[row]),
+                )
+            )
+        shown.append(ShownTuples(mentions=tuple(mentions), tuples=tuple(listed)))
+    return TupleSentence(
+        unit=unit, source=gold.place(unit), id=UNSET if record.id is None else str(record.id),
+        tokens=tuple(tokens), gold=shown[0], predicted=shown[1],
+    )  # fmt: skip
+
+
+def _shown_fillers(side: TupleSide, row: int, place: Mapping[int, int]) -> Iterator[ShownFiller]:
+    _, roles, values = _listed(side)
+    for at in range(int(side.at[row]), int(side.at[row + 1])):
+        role = TRIGGER if side.role[at] == 0 else roles[side.role[at]]
+        own = side.alternative[side.alternatives[at] : side.alternatives[at + 1]].tolist()
+        if side.kind[at] == MENTION:
+            yield ShownFiller(role=role, mention=place[own[0]], text=side.string(own[0]))
+        else:
+            yield ShownFiller(role=role, text=" or ".join(values[one] for one in own))

@@ -1,0 +1,488 @@
+"""The view of tuples: which F1 is meant, what became of each tuple, what to fix, and sentences with arcs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import UNSET
+
+from spanwise.document import Interval, usual_settings
+from spanwise.document.tuples import ShownTuple, SystemTuples, TupleCell, Tuples, TupleSentence
+from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Remark, Section, View, cells
+from spanwise.views import wording as words
+from spanwise.views.cells import (
+    Arc,
+    ArcQuote,
+    ArcSide,
+    Block,
+    Cell,
+    Column,
+    Grid,
+    Number,
+    Paragraphs,
+    Phrase,
+    ShareBar,
+)
+from spanwise.views.sentences import NOT_APART, compared_sentence, sentence_p
+
+CRITERIA = {
+    "strict": ("strict (Rel+)", "type, and span and label of every filler"),
+    "boundaries": ("boundaries (Rel)", "type, and span of every filler"),
+    "head": ("head", "type, and the head of every filler"),
+    "overlap": ("overlap", "type, and fillers share a token"),
+    "type": ("type", "type, values and links; spans are free"),
+}
+GOLD_OUTCOMES = {
+    "right": ("right", "type and all fillers"),
+    "type": ("other type", "all fillers right, another type"),
+    "filler": ("wrong argument", "right type, some fillers right"),
+    "mention missed": ("a mention was missed", "a filler is no predicted mention"),
+    "missed": ("missed", "all mentions found, no such tuple"),
+}
+EVENTS = {
+    "trigger_identified": "trigger identified",
+    "trigger_classified": "trigger classified",
+    "argument_identified": "argument identified",
+    "argument_classified": "argument classified",
+}
+ATTRIBUTES = {
+    "distance": "tokens between fillers",
+    "sentence_distance": "sentences between fillers",
+    "arguments": "number of arguments",
+    "type_frequency": "type in training",
+    "direction": "direction",
+    "labels": "labels of the pair",
+}
+MOST_TYPES = 20
+MOST_SENTENCES = 3  # on a screen
+
+
+def tuples_view(document: Tuples) -> View:
+    """What the tuples of each system are worth under each criterion, and what became of them."""
+    names = tuple(document.systems)
+    traps = cells.literal(" ".join(document.notes))
+    statements = (*(cells.literal(text) for text in _compared(document)), traps)
+    verdict = _verdict(document)
+    gold = next(iter(document.systems.values())).criteria[document.criterion].overall.gold
+    size = f"{words.plural(gold, 'gold tuple')} in {words.plural(document.units, document.settings.holds)}"
+    given = "gold mentions" if document.mentions == "gold" else "predicted mentions"
+    sections = [
+        Section("verdict", cells.words(""), (Paragraphs((verdict, *statements)),), on=SCREEN),
+        _criteria(document),
+        _outcomes(document),
+        *_sentences(document),
+        _types(document),
+        *_parts(document),
+    ]
+    return View(
+        title="tuples",
+        about=cells.words(f"tuples of mentions · {size} · {given}"),
+        verdict=verdict,
+        statements=statements,
+        sections=(*sections, _paper(document), _differences(document)),
+        findings=tuple(_tasks(document)),
+        inputs=document.inputs,
+        systems=names,
+    )
+
+
+# ---- the verdict -------------------------------------------------------------------------------------
+
+
+def _verdict(document: Tuples) -> cells.Clause:
+    name = CRITERIA[document.criterion][0]
+    if document.comparisons:
+        settings = usual_settings(unit=document.settings.unit, correction=document.settings.correction)
+        worded = [compared_sentence(one, settings, f"F1 ({name})") for one in document.comparisons]
+        found = " ".join(filter(None, worded))
+        if found:
+            return cells.literal(found)
+    return cells.joined([_alone(document, system) for system in document.systems])
+
+
+def _alone(document: Tuples, name: str) -> cells.Clause:
+    system = document.systems[name]
+    chosen = system.criteria[document.criterion].overall
+    ends = chosen.ends()
+    within = f" {words.interval(ends)}" if ends else ""
+    spans = system.criteria["boundaries"].overall.f1
+    beside = "" if document.criterion == "boundaries" else f"; {words.points(spans)} by spans alone (Rel)"
+    return cells.words(
+        "{}: " + f"F1 {words.points(chosen.f1)}{within} {CRITERIA[document.criterion][0]}{beside}.", name
+    )
+
+
+def _compared(document: Tuples) -> Iterator[str]:
+    """Under which other criteria the two systems differ, and under which they cannot be told apart."""
+    for pair in document.comparisons:
+        for criterion, (name, _) in CRITERIA.items():
+            test = pair.score(("criteria", criterion, "overall", "f1"))
+            if criterion in (document.criterion, "type") or test is None or test.p_corrected is None:
+                continue
+            first, second = pair.systems if (test.difference or 0) >= 0 else pair.systems[::-1]
+            said = (
+                f"{first} is better than {second}"
+                if test.significant
+                else f"{first} and {second} {NOT_APART}"
+            )
+            by = words.points(abs(test.difference or 0))
+            yield f"By {name}, {said} ({by} F1, p {sentence_p(test.p_corrected)})."
+
+
+def _tasks(document: Tuples) -> Iterator[Remark]:
+    """What to do about each system, the largest gain first."""
+    for name, system in document.systems.items():
+        tasks: list[tuple[float, Remark]] = []
+        strict, spans = (system.criteria[one].overall for one in ("strict", "boundaries"))
+        who = f"{name}: " if len(document.systems) > 1 else ""
+        labels = spans.correct - strict.correct
+        if labels and strict.f1 is not None and spans.f1 is not None:
+            gain = spans.f1 - strict.f1
+            tasks.append((gain, Remark(
+                f"{who}fix the labels of mentions.",
+                f"{words.plural(labels, 'tuple')} have the right type and spans and only another label: up "
+                f"to +{words.points(gain)} F1, all that lies between Rel+ and Rel.",
+            )))  # fmt: skip
+        missed, cost = system.outcomes.gold["mention missed"], system.gains["mention missed"].gain
+        if missed and cost is not None:
+            tasks.append((cost, Remark(
+                f"{who}find more mentions.",
+                f"{words.plural(missed, 'tuple')} fail because a mention was never found: up to "
+                f"+{words.points(cost)} F1.",
+            )))  # fmt: skip
+        cost = system.gains["filler"].gain
+        if system.outcomes.roles and cost is not None:
+            role, number = next(iter(system.outcomes.roles.items()))
+            tasks.append((cost, Remark(
+                f"{who}look at the role {role}.",
+                f"It is wrong {number:,} times in {words.plural(system.outcomes.gold['filler'], 'tuple')} "
+                f"with a wrong argument, which cost {words.points(cost)} F1 in all.",
+            )))  # fmt: skip
+        if system.seen is not UNSET and system.seen.SEEN.tuples:
+            tasks.append((0.0, Remark(
+                f"{who}report seen facts apart.",
+                f"{words.plural(system.seen.SEEN.tuples, 'gold fact')} are in training too; without right "
+                f"predictions of them F1 is {words.points(system.seen.ign.f1)} (Ign-F1).",
+            )))  # fmt: skip
+        for one in system.weak[:1]:
+            tasks.append((0.0, Remark(
+                f"{who}weak where {ATTRIBUTES.get(one.attribute, one.attribute)} is {one.value}.",
+                f"F1 {words.points(one.f1)} {words.interval(one.interval)} on "
+                f"{words.plural(one.gold, 'gold tuple')}, p {sentence_p(one.p)} (the worst of {one.of}).",
+            )))  # fmt: skip
+        yield from (remark for _, remark in sorted(tasks, key=lambda task: -task[0]))
+
+
+# ---- tables ----------------------------------------------------------------------------------------------
+
+
+def _scored(cell: TupleCell) -> list[Cell]:
+    return [cells.points(cell.f1, "strong"), cells.interval(cell.ends(), style="faint")]
+
+
+def _score_columns(document: Tuples) -> list[Column]:
+    found = []
+    for name in document.systems:
+        found += [Column(name, right=True, names=True)]
+        found += [Column("95% CI" if document.settings.resamples else "", rank=2)]
+    return found
+
+
+def _test_cells(document: Tuples, path: tuple[str, ...]) -> list[Cell]:
+    """The difference of the only pair, and whether it can be told apart."""
+    if len(document.comparisons) != 1:
+        return []
+    test = document.comparisons[0].score(path)
+    if test is None or test.p_corrected is None:
+        return [Number(None, ""), Phrase("", "faint")]
+    better = document.comparisons[0].systems[0 if (test.difference or 0) > 0 else 1]
+    said = f"{better} better" if test.significant else NOT_APART
+    return [cells.signed(test.difference), Phrase(f"{said}, p {sentence_p(test.p_corrected)}", "faint")]
+
+
+def _test_columns(document: Tuples) -> list[Column]:
+    return [Column("difference", right=True), Column("", rank=1)] if len(document.comparisons) == 1 else []
+
+
+def _criteria(document: Tuples) -> Section:
+    rows: list[Sequence[Cell]] = []
+    for criterion, (name, about) in CRITERIA.items():
+        chosen = criterion == document.criterion
+        rows.append([
+            Phrase(f"{name} ◂" if chosen else name, "strong" if chosen else ""),
+            *(part for one in document.systems.values() for part in _scored(one.criteria[criterion].overall)),
+            *_test_cells(document, ("criteria", criterion, "overall", "f1")),
+            Phrase(about, "faint"),
+        ])  # fmt: skip
+    columns = [
+        Column("criterion", least=10), *_score_columns(document), *_test_columns(document),
+        Column("what must be equal", rank=3, least=16),
+    ]  # fmt: skip
+    note = "F1; ◂ is the one that the verdict is about"
+    if document.comparisons:
+        note += "; the others belong to the secondary tests"
+    return Section("criteria", cells.words("Which F1 is this?"), (Grid(columns, rows),), note, on=SHOWN)
+
+
+def _outcomes(document: Tuples) -> Section:
+    systems = document.systems.values()
+    rows: list[Sequence[Cell]] = []
+    listed = [(key, *told, "gold") for key, told in GOLD_OUTCOMES.items()]
+    listed.append(("spurious", "invented", "predicted, like nothing in gold", "predicted"))
+    for key, name, about, side in listed:
+        row: list[Cell] = [Phrase(name, "strong")]
+        for system in systems:
+            gain = system.gains[key].gain if key in system.gains else None
+            row += [cells.count(getattr(system.outcomes, side)[key])]
+            row += [cells.signed(gain, "mark") if gain is not None else Number(None, "")]
+            if len(document.systems) == 1:
+                row.append(ShareBar(_share(system, key, side)))
+        rows.append([*row, Phrase(about, "faint")])
+    columns = [Column("what became of it", least=12)]
+    for name in document.systems:
+        columns += [Column(name, right=True, names=True), Column("to gain", right=True)]
+        if len(document.systems) == 1:
+            columns.append(Column(least=6, most=16, rank=2))
+    columns.append(Column(rank=1, least=16))
+    blocks: list[Block] = [Grid(columns, rows)]
+    for name, system in document.systems.items():
+        if system.outcomes.roles:
+            roles = ", ".join(f"{role} {number:,}" for role, number in [*system.outcomes.roles.items()][:6])
+            blocks.append(
+                Paragraphs(
+                    (cells.words("{}: " + f"wrong arguments by role: {_braced(roles)}.", name),), "faint"
+                )
+            )
+    note = "gold tuples, and predicted ones that were invented; what fixing each would gain in F1"
+    return Section("outcomes", cells.words("What became of each tuple"), tuple(blocks), note, on=SHOWN)
+
+
+def _braced(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _share(system: SystemTuples, key: str, side: str) -> float:
+    times: dict[str, int] = getattr(system.outcomes, side)
+    return times[key] / max(sum(times.values()), 1)
+
+
+def _types(document: Tuples) -> Section:
+    first = next(iter(document.systems.values())).criteria[document.criterion]
+    systems = [one.criteria[document.criterion] for one in document.systems.values()]
+    known = {kind: cell.gold for one in systems for kind, cell in one.types.items()}
+    rows: list[Sequence[Cell]] = []
+    for kind in sorted(known, key=lambda kind: (-known[kind], kind)):
+        parts: list[Cell] = []
+        for one in systems:
+            parts += _scored(one.types[kind]) if kind in one.types else [Number(None, ""), ""]
+        tests = _test_cells(document, ("criteria", document.criterion, "types", kind, "f1"))
+        rows.append([kind, cells.count(known[kind]), *parts, *tests])
+    macro: list[Cell] = []
+    for one in systems:
+        macro += [cells.points(one.macro.f1, "strong"), Phrase("", "faint")]
+    untested: list[Cell] = [Number(None, ""), ""] if len(document.comparisons) == 1 else []
+    rows.append([Phrase("macro average", "faint"), "", *macro, *untested])
+    columns = [Column("type", least=8), Column("gold", right=True)]
+    columns += [*_score_columns(document), *_test_columns(document)]
+    note = f"F1, {CRITERIA[document.criterion][0]}; {words.plural(first.overall.gold, 'gold tuple')}"
+    return Section(
+        "types", cells.words("By type"), (Grid(columns, rows, MOST_TYPES, "types"),), note, on=SHOWN
+    )
+
+
+def _parts(document: Tuples) -> Iterator[Section]:
+    """Events, links, values, seen facts, mentions and buckets, as far as the data have them."""
+    for name, title, note in (
+        ("events", "Events", "distinct triggers and arguments; the criterion does not matter"),
+        ("links", "Links", "strict: span, label and identifier; found: of mentions found by span"),
+        ("values", "Values of attributes", "F1 by type and value"),
+        ("seen", "Seen and unseen facts", "recall of gold facts; Ign leaves seen ones out of precision"),
+        ("mentions", "Mentions", "exact F1 of the mentions themselves"),
+        ("buckets", "By part", "F1 of the tuples in each part"),
+    ):  # fmt: skip
+        rows = _part_rows(document, name)
+        if rows:
+            columns = [
+                Column(least=8),
+                Column(least=8),
+                Column("gold", right=True),
+                *_score_columns(document),
+            ]
+            grid = Grid(columns, rows, None if name != "buckets" else 24, "parts")
+            yield Section(name, cells.words(title), (grid,), note, on=SHOWN)
+
+
+def _part_rows(document: Tuples, name: str) -> list[Sequence[Cell]]:
+    table: dict[tuple[str, str], dict[str, tuple[int | None, list[Cell]]]] = {}
+    for system_name, system in document.systems.items():
+        for key, number, scored in _part_cells(system, name):
+            table.setdefault(key, {})[system_name] = number, scored
+    rows: list[Sequence[Cell]] = []
+    last = ""
+    for (division, part), by_system in table.items():
+        number = max((number or 0 for number, _ in by_system.values()), default=0)
+        scores = [
+            one
+            for system_name in document.systems
+            for one in by_system.get(system_name, (0, [Number(None, ""), ""]))[1]
+        ]
+        rows.append(["" if division == last else division, part, cells.count(number), *scores])
+        last = division
+    return rows
+
+
+def _part_cells(system: SystemTuples, name: str) -> Iterator[tuple[tuple[str, str], int | None, list[Cell]]]:
+    if name == "events" and system.events is not UNSET:
+        for score, title in EVENTS.items():
+            yield (title, ""), system.events[score].gold, _scored(system.events[score])
+    if name == "links" and system.links is not UNSET:
+        yield ("strict", "F1"), system.links.strict.gold, _scored(system.links.strict)
+        found = system.links.found
+        ends = None if found.interval is UNSET else found.interval.get("accuracy")
+        scored: list[Cell] = [cells.points(found.accuracy, "strong"), cells.interval(ends, style="faint")]
+        yield ("found", "accuracy"), found.mentions, scored
+    if name == "values":
+        for kind, values in system.values.items():
+            for value, cell in sorted(values.items(), key=lambda item: (-item[1].gold, item[0])):
+                yield (kind, value), cell.gold, _scored(cell)
+    if name == "seen" and system.seen is not UNSET:
+        for part, recall in (("seen", system.seen.SEEN), ("unseen", system.seen.UNSEEN)):
+            ends = None if recall.interval is UNSET else recall.interval.get("recall")
+            yield (
+                (part, "recall"), recall.tuples,
+                [cells.points(recall.recall, "strong"), cells.interval(ends, style="faint")],
+            )  # fmt: skip
+        yield ("Ign-F1", ""), None, [cells.points(system.seen.ign.f1, "strong"), ""]
+    if name == "mentions" and system.mentions is not UNSET:
+        yield ("mentions", ""), system.mentions.gold, _scored(system.mentions)
+    if name == "buckets":
+        for attribute, buckets in system.attributes.items():
+            for bucket in buckets:
+                yield (ATTRIBUTES.get(attribute, attribute), bucket.label), bucket.gold, _scored(bucket)
+
+
+# ---- sentences ---------------------------------------------------------------------------------------------
+
+
+def _sentences(document: Tuples) -> Iterator[Section]:
+    for at, (name, system) in enumerate(document.systems.items()):
+        drawn = tuple(_quote(sentence) for sentence in system.sentences)
+        if not drawn:
+            continue
+        note = "gold above, the system below; what is wrong is dashed, marked ✗ and said in words"
+        title = cells.words("Sentences with an error of {}", name)
+        yield Section(f"sentences-{at}", title, drawn, note, on=PAGE)
+        yield Section(f"read-{at}", title, drawn[:MOST_SENTENCES], on=SCREEN)
+
+
+def _quote(sentence: TupleSentence) -> ArcQuote:
+    gold, predicted = sentence.gold, sentence.predicted
+    remarks = [_predicted_remark(one, gold.tuples) for one in predicted.tuples]
+    for one in gold.tuples:
+        if one.outcome == "mention missed":
+            lost = [
+                each.text
+                for each in one.fillers
+                if each.mention is not UNSET and not gold.mentions[each.mention].found
+            ]
+            remarks.append((False, one.type, f"a mention was missed{': ' + ', '.join(lost) if lost else ''}"))
+        elif one.outcome == "missed":
+            remarks.append((False, one.type, "missed, though its mentions were found"))
+    return ArcQuote(
+        source=sentence.source,
+        tokens=sentence.tokens,
+        above=ArcSide(
+            tuple((one.start, one.end, one.label, True) for one in gold.mentions),
+            tuple(arc for one in gold.tuples for arc in _arcs(one, True)),
+        ),
+        below=ArcSide(
+            tuple((one.start, one.end, one.label, one.found) for one in predicted.mentions),
+            tuple(arc for one in predicted.tuples for arc in _arcs(one, one.outcome == "right")),
+        ),
+        remarks=tuple(remarks),
+    )
+
+
+def _arcs(one: ShownTuple, right: bool) -> Iterator[Arc]:
+    """One arc between two mentions; one from a trigger to each argument; a mark for a value or link."""
+    mentions = [filler for filler in one.fillers if filler.mention is not UNSET]
+    others = [filler.text for filler in one.fillers if filler.mention is UNSET]
+    label = f"{one.type}: {', '.join(others)}" if others else one.type
+    if not mentions:
+        return
+    numbers = [int(filler.mention) for filler in mentions if filler.mention is not UNSET]
+    if len(mentions) == 1:
+        yield Arc(numbers[0], numbers[0], label, right)
+    elif len(mentions) == 2 and not one.trigger:
+        yield Arc(numbers[0], numbers[1], label, right)
+    else:
+        for filler, number in zip(mentions[1:], numbers[1:], strict=True):
+            yield Arc(numbers[0], number, f"{label} {filler.role}", right)
+
+
+def _predicted_remark(one: ShownTuple, gold: Sequence[ShownTuple]) -> tuple[bool, str, str]:
+    partner = None if one.partner is UNSET else gold[one.partner]
+    others = [name for name in one.right if name != "type"]
+    under = f"; right by {' and '.join(others)}" if others else ""
+    if one.outcome == "right":
+        return True, one.type, "right by every criterion" if "strict" in one.right else f"right{under}"
+    if one.outcome == "type" and partner is not None:
+        return False, one.type, f"other type: gold says {partner.type}"
+    if one.outcome == "filler" and partner is not None:
+        wanted = {(each.role, each.text) for each in partner.fillers}
+        given = [(each.role, each.text) for each in one.fillers]
+        wrong = [each for each in given if each not in wanted]
+        missed = [each.text for each in partner.fillers if (each.role, each.text) not in given]
+        if not wrong and not missed:
+            return False, one.type, f"wrong argument: the label of a mention differs{under}"
+        what = ", ".join(text for _, text in wrong) or "nothing"
+        return False, one.type, f"wrong argument: {what} for {', '.join(missed) or 'nothing'}{under}"
+    return False, one.type, "invented: gold has no such tuple"
+
+
+# ---- papers ------------------------------------------------------------------------------------------------
+
+
+def _paper(document: Tuples) -> Section:
+    """Precision, recall and F1 of every system under every criterion, overall and by type."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, system in document.systems.items():
+        for criterion, scores in system.criteria.items():
+            rows.append((name, criterion, "all", *_three(scores.overall)))
+            if criterion == document.criterion:
+                rows += [(name, criterion, kind, *_three(cell)) for kind, cell in scores.types.items()]
+    titles = (
+        "system", "criterion", "type", "gold", "predicted", "correct", "precision", "interval", "recall",
+        "interval", "F1", "interval",
+    )  # fmt: skip
+    caption = (
+        f"Tuples under every criterion, in points; mentions were {document.mentions}. Intervals: 95 % "
+        f"logit-t, jackknife over {document.settings.unit}s."
+    )
+    return Section("tuples", cells.words("Tuples"), (cells.table(titles, rows),), caption=caption, on=PAPER)
+
+
+def _three(cell: TupleCell) -> tuple[Cell, ...]:
+    numbers = [cells.count(number) for number in (cell.gold, cell.predicted, cell.correct)]
+    pairs: list[tuple[float | None, Interval | None]] = [
+        (getattr(cell, score), cell.ends(score)) for score in ("precision", "recall", "f1")
+    ]
+    return (
+        *numbers,
+        *(part for value, ends in pairs for part in (cells.points(value), cells.interval(ends))),
+    )
+
+
+def _differences(document: Tuples) -> Section:
+    """The paired tests."""
+    rows: list[tuple[Cell, ...]] = [
+        (*pair.systems, " ".join(test.path[:-1]), test.path[-1], cells.signed(test.difference),
+         cells.interval(test.interval, differs=True), cells.p_value(test.p_corrected))
+        for pair in document.comparisons
+        for test in pair.scores
+    ]  # fmt: skip
+    titles = ("first", "second", "part", "score", "difference", "interval", "p")
+    caption = f"Systems compared, first minus second; paired randomisation over {document.settings.unit}s."
+    return Section(
+        "differences", cells.words("Differences"), (cells.table(titles, rows),), caption=caption, on=PAPER
+    )
