@@ -578,7 +578,7 @@ def _values(side: TupleRows, attribute: str) -> Values:
 def _fitted(gold: TupleRows, attribute: str) -> Bucketing | None:
     """The buckets of an attribute of the gold tuples; None if they do not tell tuples apart."""
     values = _values(gold, attribute)
-    if not values.defined.any():
+    if len(np.unique(values.value[values.defined])) < 2:
         return None
     bucketing = fit("automatic", values, attribute=attribute)
     return bucketing if len(bucketing.fitted) > 1 else None

@@ -54,7 +54,7 @@ ATTRIBUTES = {
     "labels": "labels of the pair",
 }
 MOST_TYPES = 20
-MOST_SENTENCES = 3  # on a screen
+MOST_SENTENCES = 2  # on a screen
 
 
 def tuples_view(document: Tuples) -> View:

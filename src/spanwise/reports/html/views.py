@@ -16,6 +16,7 @@ from spanwise.reports._charts import PAGE, SERIES, Style
 from spanwise.reports._charts.marks import Drawing
 from spanwise.views import Section, view
 from spanwise.views.cells import (
+    ArcQuote,
     Cell,
     Chart,
     Clause,
@@ -84,7 +85,7 @@ def isolated(words: Clause) -> Markup:
 def _width(section: Section) -> str:
     tables = [block for block in section.blocks if isinstance(block, Grid)]
     columns = max((len(table.columns) for table in tables), default=0)
-    quotes = any(isinstance(block, Quote) for block in section.blocks)
+    quotes = any(isinstance(block, Quote | ArcQuote) for block in section.blocks)
     if all(isinstance(block, Chart) for block in section.blocks):
         return "a4"
     return "wide12" if columns > WIDE or quotes else "a6"
@@ -106,6 +107,10 @@ def _block(
             )  # fmt: skip
         case Quote():
             return _quote(block)
+        case ArcQuote():
+            from spanwise.reports.html.arcs import arc_quote
+
+            return arc_quote(block)
         case _:
             return None
 

@@ -1,0 +1,179 @@
+"""Sentences drawn with spans and arcs as SVG: gold above the words, a system below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from spanwise.streams import visible
+from spanwise.views.cells import Arc, ArcQuote, ArcSide
+
+_CHARACTER = 7.6  # the width of a character of a word
+_SMALL = 6.4  # and of a label
+_BLANK = 7.0
+_BOX = 17.0  # the height of a span
+_STEP = 22.0  # between levels of arcs
+_MARGIN = 8.0
+
+
+def arc_quote(quote: ArcQuote) -> Markup:
+    """A sentence with its arcs, and what each arc of the system is, in words."""
+    remarks = Markup("").join(
+        Markup('<li><span class="sign {}">{}</span> <b><bdi>{}</bdi></b> <bdi>{}</bdi></li>').format(
+            "splus" if right else "sminus", "✓" if right else "✗", visible(what), visible(how)
+        )
+        for right, what, how in quote.remarks
+    )
+    return Markup(
+        '<div class="leaking arcs"><p class="about"><bdi>{}</bdi></p>'
+        '<div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div>'
+        "<ul>{}</ul></div>"
+    ).format(visible(quote.source), visible(" ".join(quote.tokens)), _drawing(quote), remarks)
+
+
+def _drawing(quote: ArcQuote) -> Markup:
+    left, right = _columns(quote)
+    above = _levels(quote.above, left, right)
+    below = _levels(quote.below, left, right)
+    rows = _rows(quote.above), _rows(quote.below)
+    top = _MARGIN + _STEP * (max(above, default=-1) + 1) + (_BOX + 2) * (max(rows[0], default=0) + 1)
+    base = top + 17
+    height = base + 8 + (_BOX + 2) * (max(rows[1], default=0) + 1) + _MARGIN
+    height += _STEP * (max(below, default=-1) + 1)
+    width = (right[-1] if right else 0) + _MARGIN
+    parts = [
+        _side(quote.above, left, right, above, rows[0], top, -1),
+        *(
+            Markup('<text x="{}" y="{}" textLength="{}" lengthAdjust="spacingAndGlyphs">{}</text>').format(
+                _number(start), _number(base), _number(end - start), visible(token)
+            )
+            for token, start, end in zip(quote.tokens, left, right, strict=True)
+        ),
+        _side(quote.below, left, right, below, rows[1], base + 8, 1),
+    ]
+    return Markup('<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" aria-hidden="true">{2}</svg>').format(
+        _number(width), _number(height), Markup("").join(parts)
+    )
+
+
+def _columns(quote: ArcQuote) -> tuple[list[float], list[float]]:
+    """Where each token begins and ends; tokens under a short span make room for its label."""
+    widths = [max(1, len(visible(token))) * _CHARACTER for token in quote.tokens]
+    for side in (quote.above, quote.below):
+        for start, end, label, _ in side.spans:
+            end = min(end, len(widths))
+            needed = (len(label) + 4) * _SMALL
+            lacking = needed - sum(widths[start:end]) - _BLANK * (end - start - 1)
+            if lacking > 0 and end > start:
+                widths[end - 1] += lacking
+    left, right, at = [], [], _MARGIN
+    for width, token in zip(widths, quote.tokens, strict=True):
+        left.append(at)
+        right.append(at + max(1, len(visible(token))) * _CHARACTER)
+        at += width + _BLANK
+    return left, right
+
+
+def _rows(side: ArcSide) -> list[int]:
+    """The row of each span, so that spans that overlap do not cover each other; shorter ones are nearer."""
+    rows = [0] * len(side.spans)
+    order = sorted(range(len(side.spans)), key=lambda at: side.spans[at][1] - side.spans[at][0])
+    placed: list[tuple[int, int, int]] = []
+    for at in order:
+        start, end = side.spans[at][:2]
+        taken = {row for first, last, row in placed if first < end and start < last}
+        rows[at] = next(row for row in range(len(placed) + 1) if row not in taken)
+        placed.append((start, end, rows[at]))
+    return rows
+
+
+def _middle(side: ArcSide, number: int, left: Sequence[float], right: Sequence[float]) -> float:
+    start, end = side.spans[number][:2]
+    return (left[start] + right[min(end, len(right)) - 1]) / 2
+
+
+def _ends(side: ArcSide, arc: Arc, left: Sequence[float], right: Sequence[float]) -> tuple[float, float]:
+    """Where an arc leaves and arrives; a little beside the middle, so that two arcs do not share a line."""
+    one, other = (_middle(side, number, left, right) for number in (arc.start, arc.end))
+    turn = 5 if other > one else -5 if other < one else 0
+    return one + turn, other - turn
+
+
+def _worded(arc: Arc) -> str:
+    return arc.label if arc.right else f"✗ {arc.label}"
+
+
+def _levels(side: ArcSide, left: Sequence[float], right: Sequence[float]) -> list[int]:
+    """The level of each arc, short ones nearest to the words, so that no two cross a label."""
+    levels = [0] * len(side.arcs)
+    reach = []
+    for arc in side.arcs:
+        one, other = sorted(_ends(side, arc, left, right))
+        middle, half = (one + other) / 2, (len(_worded(arc)) + 2) * _SMALL / 2
+        reach.append((min(one, middle - half), max(other, middle + half)))
+    placed: list[tuple[float, float, int]] = []
+    for at in sorted(range(len(reach)), key=lambda at: reach[at][1] - reach[at][0]):
+        low, high = reach[at]
+        taken = {level for first, last, level in placed if first < high and low < last}
+        levels[at] = next(level for level in range(len(placed) + 1) if level not in taken)
+        placed.append((low, high, levels[at]))
+    return levels
+
+
+def _side(
+    side: ArcSide,
+    left: Sequence[float],
+    right: Sequence[float],
+    levels: Sequence[int],
+    rows: Sequence[int],
+    edge: float,
+    direction: int,
+) -> Markup:
+    """The spans and arcs of one side; `edge` is where spans begin, `direction` -1 above the words."""
+    parts = []
+    depth = (_BOX + 2) * (max(rows, default=0) + 1)
+    whose = "gold" if direction < 0 else ""
+    for arc, level in zip(side.arcs, levels, strict=True):
+        one, other = _ends(side, arc, left, right)
+        near = edge + direction * depth
+        far = near + direction * (_STEP * (level + 1) - 8)
+        kind = whose or ("right" if arc.right else "wrong")
+        middle, words = (one + other) / 2, _worded(arc)
+        size = (len(words) + 1) * _SMALL
+        path = f"M{_number(one)} {_number(near)}V{_number(far)}H{_number(other)}V{_number(near)}"
+        tip = near - direction * 1
+        wing = _number(tip + 6 * direction)
+        head = f"M{_number(other - 4)} {wing}L{_number(other)} {_number(tip)}L{_number(other + 4)} {wing}z"
+        drawn = Markup(
+            '<g class="arc {}"><path class="line" d="{}"/><path class="tip" d="{}"/>'
+            '<rect x="{}" y="{}" width="{}" height="13"/><text x="{}" y="{}">{}</text></g>'
+        )
+        parts.append(
+            drawn.format(
+                kind, path, head, _number(middle - size / 2), _number(far - 6.5), _number(size),
+                _number(middle), _number(far + 4), visible(words),
+            )
+        )  # fmt: skip
+    for (start, end, label, found), row in zip(side.spans, rows, strict=True):
+        x, last = left[start], right[min(end, len(right)) - 1]
+        middle = (x + last) / 2
+        half = max(last - x, (len(label) + 3) * _SMALL) / 2
+        y = edge + direction * (_BOX + 2) * row - (_BOX if direction < 0 else 0)
+        kind = whose or ("right" if found else "wrong")
+        mark = "" if whose else "✓ " if found else "✗ "
+        box = Markup(
+            '<g class="span {}"><rect x="{}" y="{}" width="{}" height="{}" rx="3"/>'
+            '<text x="{}" y="{}">{}</text></g>'
+        )
+        parts.append(
+            box.format(
+                kind, _number(middle - half - 2), _number(y), _number(2 * half + 4), _number(_BOX - 3),
+                _number(middle), _number(y + 10.5), visible(f"{mark}{label}"),
+            )
+        )  # fmt: skip
+    return Markup("").join(parts)
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
