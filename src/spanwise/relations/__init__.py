@@ -266,9 +266,9 @@ class _Whole:
     ) -> Counts:
         """Counts per cell: gold tuples in the cells `own`, predicted ones in `other`; -1 is in no cell."""
         gold, predicted = self.rows[name]
-        table: dict[str, int] = {}
+        table = {cell: number for number, cell in enumerate(sorted({*cells[0], *cells[1]}))}
         codes = [
-            np.array([*(table.setdefault(cell, len(table)) for cell in each), -1])[column]
+            np.array([*(table[cell] for cell in each), -1])[column]
             for each, column in zip(cells, (own, other), strict=True)
         ]
         correct = right[0] & (codes[0] >= 0)
@@ -593,9 +593,9 @@ def _buckets(bucketing: Bucketing, cells: Mapping[str, Mapping[str, Any]]) -> tu
         ends: dict[str, Any] = {} if bucket.rest else {"low": bucket.low, "high": bucket.high}
         if bucket.value is not None:
             ends = {"value": bucket.value}
-        found.append(
-            convert({**cell, **ends, "name": bucket.name, "label": bucket.label or bucket.name}, TupleBucket)
-        )
+        undefined = bucket.name == bucketing.unplaced
+        label = "without a value" if undefined else bucket.label or bucket.name
+        found.append(convert({**cell, **ends, "name": bucket.name, "label": label}, TupleBucket))
     return tuple(found)
 
 

@@ -47,7 +47,10 @@ class TupleSource:
         else:
             self.path = system or "gold"
             if not isinstance(source, Iterable) or isinstance(source, Mapping):
-                raise InputError(f"{self.path}: {type(source).__name__} is not a list of records or a file.")
+                kind = type(source).__name__
+                raise InputError(
+                    f"{self.path}: {kind} is not a file of tuples.\nGive a file, or a list of records."
+                )
             self.records = records_of(source, self.path)
 
     @property

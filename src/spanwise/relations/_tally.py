@@ -301,18 +301,19 @@ def _pairs(side: TupleSide, loose: Bools) -> tuple[dict[str, Ints], dict[str, tu
     first = side.at[rows]
     mentions = [side.alternative[side.alternatives[first + step]] for step in (0, 1)]
     roles = [side.role[first + step].astype(np.int64) for step in (0, 1)]
-    # The first role is the one with the lower number, whatever the order in the record.
-    swapped = roles[0] > roles[1]
+    # The first role is the first one by name, whatever the order in the record.
+    names, labels = list(side.names.roles), list(side.names.labels)
+    by_name, by_label = (_ranks(each) for each in (names, labels))
+    swapped = by_name[roles[0]] > by_name[roles[1]]
     one, other = (np.where(swapped, mentions[1 - k], mentions[k]) for k in (0, 1))
     begin = np.where(swapped, roles[1], roles[0]), np.where(swapped, roles[0], roles[1])
-    names, labels = list(side.names.roles), list(side.names.labels)
     start = side.start
     size = len(names)
     lead = np.where(start[one] < start[other], begin[0], np.where(start[one] > start[other], begin[1], size))
     direction = np.full(len(side), -1, dtype=np.int64)
     direction[rows] = np.where(loose[rows], size + 1, lead)
     left, right = side.label[one].astype(np.int64), side.label[other].astype(np.int64)
-    flipped = loose[rows] & (left > right)
+    flipped = loose[rows] & (by_label[left] > by_label[right])
     left, right = np.where(flipped, right, left), np.where(flipped, left, right)
     pair, number = np.unique(left * max(len(labels), 1) + right, return_inverse=True)
     pairs = np.full(len(side), -1, dtype=np.int64)
@@ -323,6 +324,11 @@ def _pairs(side: TupleSide, loose: Bools) -> tuple[dict[str, Ints], dict[str, tu
             f"{labels[code // len(labels)]} – {labels[code % len(labels)]}" for code in pair.tolist()
         ),
     }
+
+
+def _ranks(names: Sequence[str]) -> Ints:
+    """The place of each name in alphabetical order; the numbers of names depend on the part."""
+    return ints(np.argsort(np.argsort(np.array(names, dtype=object)))) if names else ints([])
 
 
 # ---- facts -------------------------------------------------------------------------------------------

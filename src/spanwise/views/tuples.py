@@ -104,7 +104,7 @@ def _alone(document: Tuples, name: str) -> cells.Clause:
     system = document.systems[name]
     chosen = system.criteria[document.criterion].overall
     ends = chosen.ends()
-    within = f" {words.interval(ends)}" if ends else ""
+    within = f" [{words.interval(ends)}]" if ends else ""
     spans = system.criteria["boundaries"].overall.f1
     beside = "" if document.criterion == "boundaries" else f"; {words.points(spans)} by spans alone (Rel)"
     return cells.words(
@@ -140,14 +140,14 @@ def _tasks(document: Tuples) -> Iterator[Remark]:
             gain = spans.f1 - strict.f1
             tasks.append((gain, Remark(
                 f"{who}fix the labels of mentions.",
-                f"{words.plural(labels, 'tuple')} have the right type and spans and only another label: up "
+                f"{words.plural(labels, 'tuple')} with the right type and spans have another label only: up "
                 f"to +{words.points(gain)} F1, all that lies between Rel+ and Rel.",
             )))  # fmt: skip
         missed, cost = system.outcomes.gold["mention missed"], system.gains["mention missed"].gain
         if missed and cost is not None:
             tasks.append((cost, Remark(
                 f"{who}find more mentions.",
-                f"{words.plural(missed, 'tuple')} fail because a mention was never found: up to "
+                f"{words.plural(missed, 'tuple')} without one of their mentions: up to "
                 f"+{words.points(cost)} F1.",
             )))  # fmt: skip
         cost = system.gains["filler"].gain
@@ -155,7 +155,7 @@ def _tasks(document: Tuples) -> Iterator[Remark]:
             role, number = next(iter(system.outcomes.roles.items()))
             tasks.append((cost, Remark(
                 f"{who}look at the role {role}.",
-                f"It is wrong {number:,} times in {words.plural(system.outcomes.gold['filler'], 'tuple')} "
+                f"It is wrong in {number:,} of {words.plural(system.outcomes.gold['filler'], 'tuple')} "
                 f"with a wrong argument, which cost {words.points(cost)} F1 in all.",
             )))  # fmt: skip
         if system.seen is not UNSET and system.seen.SEEN.tuples:
@@ -167,7 +167,7 @@ def _tasks(document: Tuples) -> Iterator[Remark]:
         for one in system.weak[:1]:
             tasks.append((0.0, Remark(
                 f"{who}weak where {ATTRIBUTES.get(one.attribute, one.attribute)} is {one.value}.",
-                f"F1 {words.points(one.f1)} {words.interval(one.interval)} on "
+                f"F1 {words.points(one.f1)} [{words.interval(one.interval)}] on "
                 f"{words.plural(one.gold, 'gold tuple')}, p {sentence_p(one.p)} (the worst of {one.of}).",
             )))  # fmt: skip
         yield from (remark for _, remark in sorted(tasks, key=lambda task: -task[0]))

@@ -100,8 +100,9 @@ def _ends(side: ArcSide, arc: Arc, left: Sequence[float], right: Sequence[float]
     return one + turn, other - turn
 
 
-def _worded(arc: Arc) -> str:
-    return arc.label if arc.right else f"✗ {arc.label}"
+def _worded(arc: Arc, whose: str) -> str:
+    mark = "" if whose else "✓" if arc.right else "✗"
+    return f"{mark} {arc.label}".strip()
 
 
 def _levels(side: ArcSide, left: Sequence[float], right: Sequence[float]) -> list[int]:
@@ -110,7 +111,7 @@ def _levels(side: ArcSide, left: Sequence[float], right: Sequence[float]) -> lis
     reach = []
     for arc in side.arcs:
         one, other = sorted(_ends(side, arc, left, right))
-        middle, half = (one + other) / 2, (len(_worded(arc)) + 2) * _SMALL / 2
+        middle, half = (one + other) / 2, (len(arc.label) + 4) * _SMALL / 2
         reach.append((min(one, middle - half), max(other, middle + half)))
     placed: list[tuple[float, float, int]] = []
     for at in sorted(range(len(reach)), key=lambda at: reach[at][1] - reach[at][0]):
@@ -139,7 +140,7 @@ def _side(
         near = edge + direction * depth
         far = near + direction * (_STEP * (level + 1) - 8)
         kind = whose or ("right" if arc.right else "wrong")
-        middle, words = (one + other) / 2, _worded(arc)
+        middle, words = (one + other) / 2, _worded(arc, whose)
         size = (len(words) + 1) * _SMALL
         path = f"M{_number(one)} {_number(near)}V{_number(far)}H{_number(other)}V{_number(near)}"
         tip = near - direction * 1
