@@ -41,6 +41,7 @@ CALLS: dict[str, list[list[str]]] = {
         ["place", "gold.conll", "answers.jsonl"], ["place", "gold.conll", "answers.jsonl", "--json", "-"],
         ["slices", "gold.conll", "pred.conll", "--flips", "20", "--least", "1"],
         ["leaks", "gold.conll", "pred.conll"],
+        ["tuples", "gold.conll", "pred.conll"],
         ["sample", "gold.conll", "-n", "1", "-o", "sample.conll"], ["plan", "result.json"],
         ["curve", "result.json"],
         ["confidence", "gold.jsonl", "scored.jsonl", "--resamples", "10"],

@@ -28,6 +28,7 @@ COMMANDS = {
     "leaks": f"leaks gold.conll {SYSTEMS} --train train.conll --attributes fu20",
     "slices": f"slices gold.conll {SYSTEMS} --train train.conll --confirm",
     "split": "split gold.conll --unseen 60 --dev 10 -o parts",
+    "tuples": "tuples tuples.jsonl a=fewer.jsonl b=tuples.jsonl --train tuples.jsonl --resamples 50",
 }
 
 
@@ -39,6 +40,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Document
         patch.chdir(folder)
         main(["demo", ".", "--only-files"])
         _write_scored(folder)
+        _write_tuples(folder)
         for kind, line in COMMANDS.items():
             assert main([*line.split(), "--json", f"{kind}.json", "--quiet"]) == 0
     return {kind: load(folder / f"{kind}.json") for kind in COMMANDS}
@@ -60,6 +62,23 @@ def _write_scored(folder: Path) -> None:
     for name, lines in (("scored", rows), ("answers", answers)):
         text = "".join(json.dumps(line) + "\n" for line in lines)
         (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+
+
+def _write_tuples(folder: Path) -> None:
+    """Tuples between neighbouring mentions of the demo, and a system that has only some of them."""
+    main(["convert", "gold.conll", "spans.jsonl"])
+    lines: dict[str, list[str]] = {"tuples": [], "fewer": []}
+    for at, line in enumerate((folder / "spans.jsonl").read_text("utf-8").splitlines()):
+        row = json.loads(line)
+        mentions = [{"id": number, **span} for number, span in enumerate(row["spans"])]
+        pairs = [
+            {"type": "next", "roles": {"head": one, "tail": one + 1}} for one in range(len(mentions) - 1)
+        ]
+        record = {"id": at, "tokens": row["tokens"], "mentions": mentions, "tuples": pairs}
+        lines["tuples"].append(json.dumps(record))
+        lines["fewer"].append(json.dumps({**record, "tuples": pairs[: at % 2]}))
+    for name, written in lines.items():
+        (folder / f"{name}.jsonl").write_text("\n".join(written) + "\n", encoding="utf-8")
 
 
 def test_every_kind_of_document_with_a_view_is_tested() -> None:

@@ -50,7 +50,7 @@ GROUPS = {
     },
     "expert": {
         "place": ("analyses", "place answers of language models without offsets on the gold text"),
-        "tuples": ("tuples", "score relations, events, links and attributes under every criterion"),
+        "tuples": ("tuples", "score relations, events and links under every criterion"),
         "leaks": ("leaks", "say what masking leaves readable, and what it hides without need"),
         "confidence": ("analyses", "assess confidence scores: curves, thresholds, calibration"),
         "apply": ("analyses", "keep the predictions whose score reaches a threshold"),

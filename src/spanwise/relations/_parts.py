@@ -76,7 +76,7 @@ class TupleSource:
         }
 
 
-class Shared(Struct, frozen=True, eq=False):
+class PartContext(Struct, frozen=True, eq=False):
     """What every part is counted with."""
 
     paths: Mapping[str | None, str]
@@ -88,7 +88,7 @@ def count_parts(
 ) -> list[TuplePart]:
     """Count all parts: those that hold the same units in every file, or everything as one part."""
     sources: dict[str | None, TupleSource] = {None: gold} | systems
-    shared = Shared({key: source.path for key, source in sources.items()}, tallying)
+    shared = PartContext({key: source.path for key, source in sources.items()}, tallying)
     blocks = _in_lines(sources) if all(one.in_lines for one in sources.values()) else _in_records(sources)
     parts = []
     for part in engine.map(count_block, blocks, shared):
@@ -102,7 +102,7 @@ def count_parts(
     return parts
 
 
-def count_block(block: Block, shared: Shared) -> TuplePart | None:
+def count_block(block: Block, shared: PartContext) -> TuplePart | None:
     """Count one part; None if its files do not hold the same units in the same order."""
     records = {
         key: own if isinstance(own, list) else list(decoded_lines(own[0], shared.paths[key], own[1]))
