@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import spanwise.compat.seqeval as ours
+from spanwise.compat._tags import TagSequences
 
 theirs = pytest.importorskip("seqeval", reason="the peer seqeval is not installed")
 for _name in ("metrics", "metrics.v1", "scheme", "reporters"):
@@ -312,3 +313,15 @@ def test_seqevals_own_tests_pass_with_the_layer_installed() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(folder), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_lists_are_encoded_once_for_several_calls_and_again_once_they_change() -> None:
+    scores = (ours.metrics.precision_score, ours.metrics.recall_score, ours.metrics.f1_score)
+    gold, predicted = [["B-PER", "I-PER", "O"]] * 3, [["B-PER", "O", "O"], ["B-PER", "I-PER", "O"], ["O"] * 3]
+    first = TagSequences.of(gold)
+    assert TagSequences.of(gold) is first and TagSequences.of([list(part) for part in gold]) is first
+    before = [score(gold, predicted) for score in scores]
+    assert TagSequences.of(gold) is first
+    predicted[2][:2] = ["B-PER", "I-PER"]
+    after = [score(gold, predicted) for score in scores]
+    assert before == pytest.approx([1 / 2, 1 / 3, 2 / 5]) and after == pytest.approx([2 / 3] * 3)
