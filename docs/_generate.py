@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import os
+import pkgutil
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+import spanwise
 
 # The modules with a public Python interface, in the order in which data flows through them.
 ROOMS = (
@@ -41,8 +46,10 @@ FIGURES = {
 def write(folder: Path) -> None:
     """Write all generated pages to `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
+    explained_keys.cache_clear()
     pages = {"commands": commands(), "names": names(), **{f"api-{room}": api(room) for room in ROOMS}}
     pages["api"] = api_index()
+    pages["api-documents"] = api_documents()
     pages["keys"] = keys()
     pages["gallery"] = gallery(folder / "figures")
     for name, lines in pages.items():
@@ -113,6 +120,7 @@ def holdings() -> Iterator[str]:
         yield f"| {words} | {' | '.join(cells)} |"
 
 
+@cache
 def explained_keys() -> dict[tuple[str, str], str]:
     """The description of every key of every document type, from `reference/keys.toml`.
 
@@ -192,7 +200,6 @@ def gallery(folder: Path) -> Iterator[str]:
     """Draw the figures of the demo's result, each with its caption."""
     import tempfile
 
-    import spanwise
     from spanwise.demo import generate
     from spanwise.reports.figures import save
 
@@ -208,24 +215,53 @@ def gallery(folder: Path) -> Iterator[str]:
 
 
 def api_index() -> Iterator[str]:
-    """The public names of the package itself, and a list of the modules."""
-    import spanwise
-
+    """Every public name of the package itself, in full, and a list of the modules."""
     yield "# Python\n"
-    yield "These are the names of the package itself; the modules below contain the rest.\n"
-    for name in sorted(spanwise.__all__):
-        if name.startswith("_"):
-            continue
-        thing = getattr(spanwise, name)
-        if inspect.ismodule(thing):  # the module of the same name, which contains the function
-            thing = getattr(thing, name)
-        room = thing.__module__.split(".")[1]
-        summary = (inspect.getdoc(thing) or "").split("\n")[0]
-        link = f"[`spanwise.{name}`](api-{room}.md)" if room in ROOMS else f"`spanwise.{name}`"
-        yield f"- {link}: {escaped(summary)}"
-    yield "\n```{toctree}\n:maxdepth: 1\n"
+    yield "These are the names of the package itself. {doc}`api-documents` lists what results are made of,"
+    yield "attribute by attribute; the modules below contain the rest.\n"
+    for name, thing in PUBLIC.items():
+        yield f"## `spanwise.{name}`\n"
+        yield from described(f"spanwise.{name}", thing)
+    yield "\n```{toctree}\n:maxdepth: 1\n\napi-documents"
     yield from (f"api-{room}" for room in ROOMS)
     yield "```"
+
+
+def api_documents() -> Iterator[str]:
+    """Every type that documents are made of, with its attributes and methods."""
+    yield "# Documents and their parts\n"
+    yield "A {py:class}`Result <spanwise.Result>` of `spanwise.evaluate` is made of the parts below."
+    yield '`result["crf"]` is a `SystemScores`, and its `exact.overall.f1` a number. Attributes have the'
+    yield "names of the keys of the JSON document; optional ones that are missing are false.\n"
+    for name, kind in sorted(document_types().items()):
+        if kind in PUBLIC.values():
+            continue
+        yield f"## `{name}`\n"
+        yield from described(f"{kind.__module__}.{name}", kind)
+
+
+def package_names() -> dict[str, Any]:
+    """The public names of the package, and what they stand for."""
+    names = {name: getattr(spanwise, name) for name in sorted(spanwise.__all__)}
+    # A module may have the same name as the function that it holds.
+    return {name: getattr(thing, name) if inspect.ismodule(thing) else thing for name, thing in names.items()}
+
+
+PUBLIC = package_names()
+
+
+def document_types() -> dict[str, type]:
+    """The types in the schema of all documents, by name."""
+    from spanwise import document
+    from spanwise.document.loading import schema
+
+    wanted = {*schema()["$defs"], "Document"}
+    modules = [document] + [
+        import_module(f"spanwise.document.{module.name}")
+        for module in pkgutil.iter_modules(document.__path__)
+    ]
+    found = {name: thing for module in modules for name, thing in vars(module).items() if name in wanted}
+    return {name: kind for name, kind in found.items() if inspect.isclass(kind)}
 
 
 def api(room: str) -> Iterator[str]:
@@ -234,10 +270,14 @@ def api(room: str) -> Iterator[str]:
     yield f"# `spanwise.{room}`\n\n{escaped(inspect.getdoc(module) or '')}\n"
     for name in public(module):
         thing = getattr(module, name)
-        if inspect.isclass(thing):
-            yield from described_class(name, thing)
-        elif inspect.isfunction(thing):
-            yield from described(f"## `{name}`", thing)
+        if not inspect.isclass(thing) and not inspect.isfunction(thing):
+            continue
+        yield f"## `{name}`\n"
+        if thing in PUBLIC.values():  # a name of the package, which has its place on the page of the package
+            known = next(path for path, other in PUBLIC.items() if other is thing)
+            yield f"{{py:obj}}`spanwise.{known}`\n"
+        else:
+            yield from described(f"spanwise.{room}.{name}", thing)
 
 
 def public(module: ModuleType) -> list[str]:
@@ -252,47 +292,106 @@ def public(module: ModuleType) -> list[str]:
     ]
 
 
-def described_class(name: str, kind: type) -> Iterator[str]:
-    yield from described(f"## `{name}`", kind)
-    for member, thing in vars(kind).items():
-        if member.startswith("_"):
-            continue
+def described(path: str, thing: Any) -> Iterator[str]:
+    """A function or class as an object of the inventory; that of a class holds its attributes and methods."""
+    if not inspect.isclass(thing):
+        yield from directive("function", path, written(thing), sections(inspect.getdoc(thing) or ""))
+        return
+    kind = "exception" if issubclass(thing, BaseException) else "class"
+    constructed = written(thing) if inspect.isfunction(vars(thing).get("__init__")) else ""
+    yield from directive(kind, path, constructed, [*sections(own_doc(thing)), *members(path, thing)])
+
+
+def own_doc(kind: type) -> str:
+    """The docstring of a class, without one that it inherits."""
+    return inspect.cleandoc(vars(kind).get("__doc__") or "")
+
+
+def members(path: str, kind: type) -> Iterator[str]:
+    """The fields, properties and methods of a class; those that all documents have, for a result only."""
+    from spanwise.document import Document
+
+    explained = explained_keys()
+    fields = getattr(kind, "__struct_fields__", None) or tuple(getattr(kind, "__dataclass_fields__", ()))
+    types = {
+        name: text
+        for base in reversed(kind.__mro__)
+        for name, text in vars(base).get("__annotations__", {}).items()
+    }
+    for field in fields:
+        text = explained.get((kind.__name__, field), "")
+        lines = [f":type: {types[field]}", "", *([f"{escaped(capital(text))}."] if text else [])]
+        yield from directive("attribute", f"{path}.{field}", "", lines)
+    inherited = (
+        [] if not issubclass(kind, Document) or path != "spanwise.Result" else list(vars(Document).items())
+    )
+    for member, thing in [*vars(kind).items(), *inherited]:
         function = getattr(thing, "__func__", thing)
+        if member.startswith("_") or member in fields:
+            continue
         if isinstance(thing, property):
-            yield f"### `{name}.{member}`\n\n{escaped(inspect.getdoc(thing) or '')}\n"
+            given = inspect.signature(thing.fget).return_annotation if thing.fget else ""
+            lines = [*([f":type: {given}"] if isinstance(given, str) else []), ""]
+            yield from directive(
+                "property", f"{path}.{member}", "", [*lines, *sections(inspect.getdoc(thing) or "")]
+            )
         elif inspect.isfunction(function):
-            yield from described(f"### `{name}.{member}`", function)
+            how = {classmethod: ":classmethod:", staticmethod: ":staticmethod:"}.get(type(thing))
+            lines = [*([how, ""] if how else []), *sections(inspect.getdoc(function) or "")]
+            yield from directive(
+                "method", f"{path}.{member}", written(function, bound=how != ":staticmethod:"), lines
+            )
 
 
-def described(title: str, thing: Any) -> Iterator[str]:
-    yield f"{title}\n"
-    if inspect.isfunction(thing) or hasattr(thing, "__dataclass_fields__"):
-        yield f"```text\n{written(thing)}\n```\n"
-    yield from sections(inspect.getdoc(thing) or "")
+def directive(kind: str, path: str, signature: str, lines: Iterable[str]) -> Iterator[str]:
+    """A directive of Sphinx's Python domain; its fence is longer than every fence inside."""
+    body = "\n".join(lines).strip("\n")
+    longest = max((len(fence) for fence in re.findall(r"^[:`]{3,}", body, re.MULTILINE)), default=2)
+    fence = ":" * max(longest + 1, 3)
+    yield f"{fence}{{py:{kind}}} {path}{signature}\n{body}\n{fence}\n"
 
 
-def written(thing: Any) -> str:
-    """The signature in source form; long ones have one parameter per line."""
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def written(thing: Any, *, bound: bool = False) -> str:
+    """The signature in source form, with the options of reading in place of `**reading`."""
     signature = inspect.signature(thing)
-    text = re.sub(r" at 0x[0-9a-f]+", "", str(signature))
-    text = f"{thing.__name__}{unquoted(text)}"
-    if len(text) <= 95 or not signature.parameters:
-        return text
-    lines, star = [], False
-    for parameter in signature.parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY and not star:
-            lines.append("    *,")
-            star = True
-        lines.append(f"    {unquoted(str(parameter))},")
-        star = star or parameter.kind is parameter.VAR_POSITIONAL
+    parameters = list(signature.parameters.values())[bound:]
+    if parameters and parameters[-1].kind is _MANY and parameters[-1].name == "reading":
+        taken = {parameter.name for parameter in parameters}
+        options = inspect.signature(spanwise.read).parameters.values()
+        parameters[-1:] = [row for row in options if row.kind is _NAMED and row.name not in taken]
+    starred = [row.name for row in parameters if row.kind is inspect.Parameter.VAR_POSITIONAL]
+    texts, named = [], bool(starred)
+    for parameter in parameters:
+        if parameter.kind is _NAMED and not named:
+            texts.append("*")
+            named = True
+        texts.append(_parameter(parameter))
     given = signature.return_annotation
-    end = f" -> {given}" if isinstance(given, str) else ""  # a class has no return annotation
-    return "\n".join([f"{thing.__name__}(", *lines, f"){end}"])
+    return f"({', '.join(texts)})" + (f" -> {given}" if isinstance(given, str) else "")
 
 
-def unquoted(text: str) -> str:
-    """Remove the quotes around annotations, which are strings in modules that postpone their evaluation."""
-    return re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
+_MANY, _NAMED = inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+_STARS = {_MANY: "**", inspect.Parameter.VAR_POSITIONAL: "*"}
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    """A parameter in source form; a default that cannot be written as Python is an ellipsis."""
+    text = _STARS.get(parameter.kind, "") + parameter.name
+    annotated = isinstance(parameter.annotation, str)
+    if annotated:
+        text += f": {parameter.annotation}"
+    if parameter.default is parameter.empty:
+        return text
+    default = repr(parameter.default)
+    try:
+        ast.parse(default)
+    except SyntaxError:
+        default = "..."
+    return f"{text} = {default}" if annotated else f"{text}={default}"
 
 
 def sections(text: str) -> Iterator[str]:

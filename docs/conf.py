@@ -16,7 +16,9 @@ author = "The spanwise authors"
 release = version = spanwise.__version__
 
 extensions = ["myst_parser"]
-myst_enable_extensions = ["deflist"]
+myst_enable_extensions = ["colon_fence", "deflist"]
+python_maximum_signature_line_length = 88
+add_module_names = False
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "reference/generated/gallery.md"]  # included by another page
 source_suffix = {".md": "markdown"}

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import math
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,6 +16,7 @@ import documents
 import pytest
 import study_documents
 
+import spanwise
 from spanwise.cli.main import main
 from spanwise.errors import MissingExtra
 from spanwise.gates import Check, gate
@@ -273,3 +275,30 @@ def test_the_export_command_refuses_wrong_calls(
 ) -> None:
     assert main(["export", str(saved), *arguments]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_arrow_tables_hold_the_scores_and_the_mentions() -> None:
+    pytest.importorskip("pyarrow")
+    tokens = [["Ann", "Lee", "met", "Bo"]]
+    gold = spanwise.read([["B-PER", "I-PER", "O", "B-PER"]], tokens=tokens)
+    found = spanwise.read([["B-PER", "O", "O", "B-LOC"]], tokens=tokens)
+    result = spanwise.evaluate(gold, {"crf": found}, resamples=0)
+    scores = result.to_arrow()
+    assert scores.num_rows == len(outlets.rows(result)) and scores["value"].to_pylist()[0] == 0.0
+    mentions = result.to_arrow("mentions").to_pylist()
+    assert [tuple(row.values())[1:] for row in mentions] == [
+        ("gold", 0, 0, 2, "PER", "Ann Lee", "BEs"), ("gold", 0, 3, 4, "PER", "Bo", "LE"),
+        ("predicted", 0, 0, 1, "PER", "Ann", "BEs"), ("predicted", 0, 3, 4, "LOC", "Bo", "LE"),
+    ]  # fmt: skip
+    assert {row["system"] for row in mentions} == {"crf"}
+
+
+def test_the_card_of_a_dataset_counts_its_labels(tmp_path: Path) -> None:
+    (tmp_path / "gold.conll").write_text("Ann B-PER\nmet O\nOslo B-LOC\n", encoding="utf-8")
+    described = spanwise.describe(str(tmp_path / "gold.conll"))
+    card = json.loads(outlets.dataset_card(described, dataset="news"))
+    measured = {row["name"]: row["value"] for row in card["variableMeasured"]}
+    assert card["name"] == "news" and card["@type"] == "sc:Dataset"
+    assert (measured["tokens"], measured["mentions of PER"], measured["mentions of LOC"]) == (3, 1, 1)
+    (file,) = card["distribution"]
+    assert file["sha256"] == sha256((tmp_path / "gold.conll").read_bytes()).hexdigest()

@@ -19,6 +19,7 @@ from spanwise.registry import resolve
 if TYPE_CHECKING:
     import pandas
     import polars
+    import pyarrow
 
     from spanwise.corpus import Mentions
     from spanwise.document.confidence import Confidence, SystemConfidence
@@ -328,6 +329,13 @@ class ScoreGrid(Document, frozen=True, kw_only=True):
     def to_pandas(self) -> pandas.DataFrame:
         """All scores as a pandas data frame, one row per score."""
         return resolve("reports.outlets:to_pandas")(self)
+
+    def to_arrow(self, table: Literal["scores", "mentions"] = "scores") -> pyarrow.Table:
+        """All scores, or the mentions of every system with their outcomes, as an Arrow table.
+
+        Mentions are there while the result is in memory, after an evaluation in one part.
+        """
+        return resolve("reports.outlets:to_arrow")(self, table)
 
     def to_polars(self) -> polars.DataFrame:
         """All scores as a polars data frame, one row per score."""

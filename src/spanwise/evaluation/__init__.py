@@ -119,6 +119,16 @@ def _or_judged(function: Callable[P, Result]) -> Callable[P, Result]:
     return with_judge
 
 
+def _like(function: Callable[P, Result]) -> Callable[[Callable[..., Result]], Callable[P, Result]]:
+    """Give a function that passes its options on the signature of the one that takes them."""
+
+    def with_signature(other: Callable[..., Result]) -> Callable[P, Result]:
+        vars(other)["__wrapped__"] = function  # where `inspect.signature` and editors look
+        return other
+
+    return with_signature
+
+
 @pipes_read_once()
 @_or_judged
 @_or_runs
@@ -409,6 +419,7 @@ def _with_answer_reports(result: Result, placed: Mapping[str, PlacementDocument]
     )
 
 
+@_like(evaluate)
 def compare(source: object = None, systems: object = None, **options: Any) -> Result:
     """Test which of several systems is better, and where; like `evaluate`, but for at least two systems.
 

@@ -88,6 +88,14 @@ for _name, _summary, _target, _suffix, _extra, _takes in (
         None,
         ("name", "dataset"),
     ),
+    (
+        "dataset-card",
+        "a Croissant-style card of the test data, as JSON-LD",
+        "outlets:dataset_card",
+        ".json",
+        None,
+        ("dataset",),
+    ),
     ("terminal", "the screen that evaluate shows", "terminal:render", ".txt", None, ()),
     (
         "html",

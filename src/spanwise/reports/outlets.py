@@ -23,7 +23,9 @@ from spanwise.document.leaks import LeakCell, Leaks, SystemLeaks
 from spanwise.document.loading import as_document
 from spanwise.document.scores import BucketScores, Comparison, Rates, SystemScores
 from spanwise.document.study import Study
-from spanwise.errors import ChoiceError, MissingExtra, unknown
+from spanwise.errors import ChoiceError, InputError, MissingExtra, unknown
+from spanwise.evaluation.columns import mention_columns
+from spanwise.matching import OUTCOMES
 from spanwise.rates import LEAK_RATES
 from spanwise.reports._document import short_signature
 from spanwise.reports._shown import shown_datasets
@@ -37,6 +39,7 @@ from spanwise.views.wording import ERRORS, defined, visible
 if TYPE_CHECKING:
     import pandas
     import polars
+    import pyarrow
 
 __all__ = [
     "TRACKERS",
@@ -49,6 +52,7 @@ __all__ = [
     "rows_csv",
     "scalars",
     "step_summary",
+    "to_arrow",
     "to_junit",
     "to_pandas",
     "to_polars",
@@ -161,6 +165,7 @@ def _study(study: Study) -> Iterator[tuple[str, float]]:
 
 
 ScoreRow: TypeAlias = dict[str, str | float | None]
+ARROW_TABLES = ("scores", "mentions")
 COLUMNS = ("dataset", "system", "run", "kind", "name", "part", "score", "value", "low", "high", "gold")
 
 
@@ -244,6 +249,51 @@ def to_polars(document: DocumentLike) -> polars.DataFrame:
     texts = dict.fromkeys(COLUMNS[:7], polars.String)
     schema = {**texts, **dict.fromkeys(COLUMNS[7:10], polars.Float64), "gold": polars.Int64}
     return polars.DataFrame(rows(document), schema=schema)
+
+
+def to_arrow(document: DocumentLike, table: str = "scores") -> pyarrow.Table:
+    """The scores, one row each, or the mentions as an Arrow table, which Polars and DuckDB read as it is.
+
+    Mentions have one row per system and mention of gold or of its predictions, with the fair outcome; spans
+    are half-open and count what the result counts, tokens or characters.
+    """
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise MissingExtra.of("pyarrow", "arrow", "an Arrow table") from error
+    if table not in ARROW_TABLES:
+        raise unknown("Arrow table", table, ARROW_TABLES)
+    text, number, whole = pyarrow.string(), pyarrow.float64(), pyarrow.int64()
+    if table == "scores":
+        types = {**dict.fromkeys(COLUMNS[:7], text), **dict.fromkeys(COLUMNS[7:10], number), "gold": whole}
+        return pyarrow.Table.from_pylist(rows(document), schema=pyarrow.schema(types.items()))
+    names = ("system", "side", "sentence", "start", "end", "label", "text", "outcome")
+    types = {name: whole if name in ("sentence", "start", "end") else text for name in names}
+    listed = [dict(zip(names, row, strict=True)) for row in _mentions(as_document(document))]
+    return pyarrow.Table.from_pylist(listed, schema=pyarrow.schema(types.items()))
+
+
+def _mentions(document: Document) -> Iterator[tuple[object, ...]]:
+    """The mentions on both sides of each system, in the order of the columns of `to_arrow`."""
+    if not isinstance(document, Evaluation):
+        raise InputError(
+            f"a document of kind {document.kind!r} has no mentions.\nUse a result of spanwise evaluate."
+        )
+    columns = mention_columns(document)
+    for system in columns.head.systems:
+        own = columns.side(system)
+        for side, prefix, name in (("gold", "gold", "outcome"), ("predicted", own, "found")):
+            outcomes = columns.column(own, name).tolist()
+            for (sentence, start, end, label), outcome in zip(
+                columns.mentions(prefix).rows(), outcomes, strict=True
+            ):
+                text = _quoted(columns.words(sentence)[start:end], columns.head.positions)
+                yield system, side, sentence, start, end, label, text, OUTCOMES[outcome]
+
+
+def _quoted(words: Sequence[str], positions: str) -> str | None:
+    """The text of a mention, or None if it was left out."""
+    return ("" if positions == "character" else " ").join(words) or None
 
 
 def _missing(package: str) -> MissingExtra:
@@ -529,6 +579,56 @@ def model_index(document: DocumentLike, *, name: str | None = None, dataset: str
                         f"      name: {_text(title)}",
                     ]
     return "\n".join(lines) + "\n" if scored else "model-index: []\n"
+
+
+def dataset_card(document: DocumentLike, *, dataset: str | None = None) -> str:
+    """A card of the test data as JSON-LD in the vocabulary of schema.org and Croissant, with its SHA-256.
+
+    It holds what the document knows of the data: sizes, labels with their numbers of mentions, and the files.
+
+    Args:
+        dataset: the name of the dataset; by default its name in the document.
+    """
+    typed = as_document(document)
+    if not isinstance(typed, Evaluation | Description):
+        raise InputError(
+            f"a document of kind {typed.kind!r} describes no single dataset.\n"
+            "Use a result of spanwise evaluate or describe."
+        )
+    facts = typed.dataset
+    sizes = {
+        "sentences": facts.sentences, "documents": facts.documents,
+        "tokens": facts.tokens, "mentions": facts.mentions,
+    }  # fmt: skip
+    counted = {**sizes, **{f"mentions of {label}": number for label, number in facts.labels.items()}}
+    card = {
+        "@context": {
+            "@vocab": "https://schema.org/",
+            "sc": "https://schema.org/",
+            "cr": "http://mlcommons.org/croissant/",
+            "conformsTo": "http://purl.org/dc/terms/conformsTo",
+        },
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": dataset or facts.name,
+        "description": ", ".join(f"{number:,} {name}" for name, number in sizes.items() if number),
+        "keywords": ["named entity recognition", *facts.labels],
+        "variableMeasured": [
+            {"@type": "sc:PropertyValue", "name": name, "value": number}
+            for name, number in counted.items()
+            if number is not None
+        ],
+        "distribution": [
+            {
+                "@type": "cr:FileObject", "@id": str(row.path), "name": str(row.path),
+                "contentUrl": str(row.path), "sha256": row.sha256,
+                "encodingFormat": "text/plain", "description": row.role,
+            }
+            for row in typed.inputs
+            if row.role in ("gold", "train") and row.path and row.sha256
+        ],
+    }  # fmt: skip
+    return json.dumps(card, indent=1, ensure_ascii=False) + "\n"
 
 
 def _by_system(document: Document) -> dict[str, list[tuple[str, SystemScores]]]:
