@@ -276,6 +276,8 @@ def api(room: str) -> Iterator[str]:
         if thing in PUBLIC.values():  # a name of the package, which has its place on the page of the package
             known = next(path for path, other in PUBLIC.items() if other is thing)
             yield f"{{py:obj}}`spanwise.{known}`\n"
+        elif thing.__module__.startswith("spanwise.document"):
+            yield f"{{py:obj}}`{thing.__module__}.{thing.__name__}`\n"
         else:
             yield from described(f"spanwise.{room}.{name}", thing)
 

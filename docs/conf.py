@@ -19,6 +19,8 @@ extensions = ["myst_parser"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 python_maximum_signature_line_length = 88
 add_module_names = False
+# A type in a signature, such as the built-in `slice`, may also be the name of several attributes.
+suppress_warnings = ["ref.python"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "reference/generated/gallery.md"]  # included by another page
 source_suffix = {".md": "markdown"}
