@@ -182,6 +182,41 @@ def test_slices_over_hidden_say_which_names_leak(folder: Path) -> None:
     assert "hidden" in searched.to_text()
 
 
+def test_runs_of_a_system_have_means_and_are_tested_together(folder: Path, tmp_path: Path) -> None:
+    for run, wrong in enumerate((0.1, 0.15, 0.2), start=1):
+        for name, more in (("a", 0.0), ("b", 0.25)):
+            lines = map(json.dumps, records(run, wrong + more))
+            (tmp_path / f"{name}.{run}.jsonl").write_text("\n".join(lines))
+    systems = {name: str(tmp_path / f"{name}.{{run}}.jsonl") for name in ("a", "b")}
+    result = spanwise.leaks(folder / "gold.jsonl", systems)
+    assert list(result.systems) == ["a.1", "a.2", "a.3", "b.1", "b.2", "b.3"]
+    alone = [
+        spanwise.leaks(folder / "gold.jsonl", {"a": tmp_path / f"a.{run}.jsonl"}, resamples=0)
+        for run in (1, 2, 3)
+    ]
+    own = present(result.runs)["a"]
+    rates = [present(one.systems["a"].overall.leak_rate) for one in alone]
+    assert own.systems == ("a.1", "a.2", "a.3")
+    assert own.mean["leak_rate"] == pytest.approx(np.mean(rates))
+    assert own.std["leak_rate"] == pytest.approx(np.std(rates, ddof=1))
+    (comparison,) = result.comparisons
+    assert comparison.systems == ("a", "b")
+    test = present(comparison.score(("overall", "leak_rate")))
+    others = present(result.runs)["b"].mean["leak_rate"]
+    assert test.difference == pytest.approx(present(own.mean["leak_rate"]) - present(others))
+    assert present(test.p_corrected) < 0.05
+    text = result.to_text(width=120)
+    assert "Over runs" in text
+    assert "t-test over runs and documents" in text
+    assert "What a.1 leaves readable" in text
+    assert "What a.2 leaves readable" not in text
+    assert "Over runs" in result.to_html()
+    result.to_json(tmp_path / "leaks.json")
+    loaded = load(tmp_path / "leaks.json")
+    assert isinstance(loaded, Leaks)
+    assert loaded.runs == result.runs
+
+
 def test_limits_are_held_against_rates_or_upper_ends(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

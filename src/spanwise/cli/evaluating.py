@@ -339,9 +339,16 @@ def sources_of(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[objec
     return gold, named
 
 
-def compared(args: argparse.Namespace, verb: Callable[..., Asked], **changed: object) -> Asked:
-    """What a function that compares one run of each system with gold returns; `changed` as for `asked`."""
-    refuse_runs(args)
+def compared(
+    args: argparse.Namespace, verb: Callable[..., Asked], *, runs: bool = False, **changed: object
+) -> Asked:
+    """What a function that compares systems with gold returns; `changed` as for `asked`.
+
+    Args:
+        runs: whether the function takes several runs of a system.
+    """
+    if not runs:
+        refuse_runs(args)
     reading = reading_of(args)
     if "attribute" in args:
         changed["attributes"] = _with_given(args, reading)

@@ -97,7 +97,7 @@ def run_leaks(args: argparse.Namespace) -> int:
             most.setdefault(label, points)
     if args.floor_bound and not most:
         raise ChoiceError("--floor-bound needs a limit.\nAdd one, such as --max-leak PERSON=0.5.")
-    document = compared(args, leaks)
+    document = compared(args, leaks, runs=True)
     limits = check_limits(document, most, bound=args.floor_bound)
     finish_document(args, document)
     for limit in limits:

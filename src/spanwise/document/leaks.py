@@ -84,6 +84,14 @@ class SystemLeaks(Struct, frozen=True, kw_only=True):
     sentences: tuple[LeakingSentence, ...] = ()
 
 
+class LeakRuns(Struct, frozen=True, kw_only=True):
+    """The rates of a system over its runs: means, and sample standard deviations (null for one run)."""
+
+    systems: tuple[str, ...]  # the names of its runs among the systems
+    mean: dict[str, Fraction]
+    std: dict[str, Fraction]
+
+
 class LeakSettings(Struct, frozen=True, kw_only=True):
     """The choices that affect the rates of leaks."""
 
@@ -109,7 +117,8 @@ class Leaks(Document, frozen=True, kw_only=True):
     positions: Literal["token", "character"]
     settings: LeakSettings
     systems: dict[str, SystemLeaks]
-    comparisons: tuple[Comparison, ...] = ()
+    runs: dict[str, LeakRuns] | UnsetType = UNSET  # by system, if a path stood for several runs
+    comparisons: tuple[Comparison, ...] = ()  # of systems; over their runs, if there are several
     without_identity: Count | UnsetType = UNSET  # gold mentions without an id, which identities leave out
     notes: tuple[str, ...] = ()
 

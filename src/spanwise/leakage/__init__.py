@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from spanwise.document.leaks import (
     LeakCell,
     LeakingSentence,
     LeakPiece,
+    LeakRuns,
     Leaks,
     LeakSettings,
     SystemLeaks,
@@ -30,7 +32,15 @@ from spanwise.document.leaks import (
 from spanwise.engines import Engine, engine_of
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.evaluation._blocks import BlockSums
-from spanwise.evaluation._choices import Block, Choices, ResampledUnits, block_size, documented
+from spanwise.evaluation._choices import (
+    Block,
+    Choices,
+    ResampledUnits,
+    block_size,
+    documented,
+    has_runs,
+    named_sources,
+)
 from spanwise.evaluation._dataset import (
     BlockContext,
     OpenedSources,
@@ -39,10 +49,12 @@ from spanwise.evaluation._dataset import (
     resolve_frame,
     sides_of,
 )
+from spanwise.evaluation.comparisons import compare_systems
 from spanwise.evaluation.scoring import score_and_test
 from spanwise.formats import says_label_rules
 from spanwise.intervals import FEW_UNITS
 from spanwise.rates import LEAK_COUNTS, LEAK_RATES
+from spanwise.registry import resolve
 from spanwise.scores import Measure, MeasureKey
 from spanwise.settings import CONFIDENCE, CORRECTION, MOST_DRAWS
 from spanwise.uncertainty import Resampling
@@ -90,7 +102,8 @@ def leaks(
 
     Args:
         source: gold, as in `evaluate`; without `systems`, a file with both gold and predicted tags.
-        systems: one system, or several; every pair of systems is compared.
+        systems: one system, or several; every pair of systems is compared. {run} in a path stands for the
+            runs of a system, which are tested together.
         gold: the same as `source` as a keyword, or the gold column of a Spark frame.
         same_label: only a prediction with the label of a mention hides it.
         identity: the key of gold mentions, or the column, that says whom or what they name.
@@ -121,13 +134,32 @@ def leaks(
         reading["columns"] = {**(reading.get("columns") or {}), str(identity): identity}
     source, systems, columns = resolve_frame(source, gold, systems, reading)
     gold = gold if source is None else source
+    runs = _runs_of(systems)
+    if runs:
+        systems = {f"{name}.{run}": file for name, own in runs.items() for run, file in own.items()}
     if gold is None:
         raise ChoiceError("there is no gold to hide.\nGive a file or lists as the first argument.")
     choices = Choices.of_mentions(
         attributes=attributes, buckets=buckets, unit=unit, redact=redact, align=align, reading=reading
     )
     unopened = UnopenedSources(gold, systems, train, choices, columns, name, runner)
-    return _leaks(open_sources(unopened, memory=memory, workers=workers), options)
+    names = {name: [f"{name}.{run}" for run in own] for name, own in runs.items()}
+    return _leaks(open_sources(unopened, memory=memory, workers=workers), options, names)
+
+
+def _runs_of(systems: object) -> dict[str, dict[str, str]]:
+    """The files of each system by run, if a path contains {run}; otherwise nothing."""
+    if not has_runs(systems):
+        return {}
+    files: dict[str, dict[str, str]] = {}
+    for name, path in named_sources(systems).items():
+        if not isinstance(path, str | os.PathLike):
+            raise ChoiceError(
+                f"the predictions of {name!r} must be a file, because another system has several runs.\n"
+                "Give its path."
+            )
+        files[name] = resolve("studies:runs_of_pattern")(os.fspath(path))
+    return files
 
 
 class LeakOptions(Struct, frozen=True, kw_only=True):
@@ -351,7 +383,7 @@ def _labels_at(mentions: Mentions, size: int) -> list[str]:
 # ---- the document ------------------------------------------------------------------------------------
 
 
-def _leaks(opened: OpenedSources, options: LeakOptions) -> Leaks:
+def _leaks(opened: OpenedSources, options: LeakOptions, runs: Mapping[str, Sequence[str]]) -> Leaks:
     try:
         context = opened.shared
         if context.attributes or context.tough:
@@ -372,15 +404,17 @@ def _leaks(opened: OpenedSources, options: LeakOptions) -> Leaks:
     size = block_size(options.unit)
     unit, number = ("block", -(-whole.units // size)) if size > 1 else (context.unit, whole.units)
     measures = {system: _measures(whole, system, options, size) for system in whole.counts}
-    scored, comparisons = score_and_test(
-        measures,
-        list(combinations(measures, 2)),
-        Resampling(number, options.resamples, options.seed),
-        confidence=CONFIDENCE,
-        correction=CORRECTION,
-        primary=PRIMARY,
-        unit=unit,
-    )
+    resampling = Resampling(number, options.resamples, options.seed)
+    how: dict[str, Any] = {
+        "confidence": CONFIDENCE, "correction": CORRECTION, "primary": PRIMARY, "unit": unit
+    }  # fmt: skip
+    pairs = [] if runs else list(combinations(measures, 2))
+    scored, comparisons = score_and_test(measures, pairs, resampling, **how)
+    if runs:
+        of_runs = {name: [measures[run] for run in own] for name, own in runs.items()}
+        pairs = list(combinations(runs, 2))
+        comparisons = compare_systems(of_runs, pairs, resampling, over_runs=True, **how)
+    systems = {system: _system(measures[system], scored[system].cells, whole, system) for system in measures}
     documents = "document" if (source.documents or 0) > 1 else "sentence"
     settings = LeakSettings(
         same_label=options.same_label,
@@ -403,12 +437,24 @@ def _leaks(opened: OpenedSources, options: LeakOptions) -> Leaks:
         inputs=tuple(map(documented, entries)),
         positions="character" if whole.unit == "character" else "token",
         settings=settings,
-        systems={
-            system: _system(measures[system], scored[system].cells, whole, system) for system in measures
-        },
+        systems=systems,
+        runs={name: _over_runs(own, systems) for name, own in runs.items()} or UNSET,
         comparisons=comparisons,
         without_identity=UNSET if whole.people is None else whole.people.without,
         notes=_notes(whole, settings),
+    )
+
+
+def _over_runs(runs: Sequence[str], systems: Mapping[str, SystemLeaks]) -> LeakRuns:
+    """The mean and the standard deviation of each rate over the runs in which it is defined."""
+    values = {
+        rate: [value for run in runs if (value := getattr(systems[run].overall, rate)) is not None]
+        for rate in LEAK_RATES
+    }
+    return LeakRuns(
+        systems=tuple(runs),
+        mean={rate: float(np.mean(own)) if own else None for rate, own in values.items()},
+        std={rate: float(np.std(own, ddof=1)) if len(own) > 1 else None for rate, own in values.items()},
     )
 
 

@@ -111,7 +111,8 @@ def compared(document: Leaks, comparison: Comparison) -> str:
         return ""
     first, second = comparison.systems if test.difference <= 0 else comparison.systems[::-1]
     by = f"{100 * abs(test.difference):.2g}"
-    over = f"paired randomisation over {document.settings.unit}s, p {sentence_p(test.p_corrected)}"
+    how = "t-test over runs and" if document.runs else "paired randomisation over"
+    over = f"{how} {document.settings.unit}s, p {sentence_p(test.p_corrected)}"
     if not test.difference:
         return f"{first} and {second} leak the same share of mentions."
     if not test.significant:
@@ -131,8 +132,9 @@ KEY = Quote("", (), (("", (
 
 def leaks_view(document: Leaks) -> View:
     """What masking leaves readable, system by system, what it costs, and how systems compare."""
-    systems = list(document.systems)
-    sections = [*_charts(document)]
+    # Of several runs of a system, the first one is shown in detail.
+    systems = [own.systems[0] for own in document.runs.values()] if document.runs else list(document.systems)
+    sections = [*_charts(document), *_over_runs(document)]
     for at, name in enumerate(systems):
         sections += _system(document, name, at)
     statements = tuple(
@@ -166,6 +168,34 @@ def _verdict(document: Leaks, name: str) -> cells.Clause:
         "" if cell.over_masking is None else f"; {percent(cell.over_masking)} of what it masks is harmless"
     )
     return cells.words("{}: " + f"{leaking}{shows} a mention{harmless}.", name)
+
+
+def _over_runs(document: Leaks) -> Iterator[Section]:
+    """Means over the runs of each system."""
+    if not document.runs:
+        return
+    columns = [
+        Column("system", least=8), Column("runs", right=True),
+        *(Column(rate.words, right=True, rank=rank) for rank, rate in enumerate(LEAK_RATES.values())),
+    ]  # fmt: skip
+    rows: list[tuple[Cell, ...]] = [
+        (
+            name, f"{len(own.systems)}",
+            *(cells.Number(own.mean[rate], _spread(own.mean[rate], own.std[rate])) for rate in LEAK_RATES),
+        )
+        for name, own in document.runs.items()
+    ]  # fmt: skip
+    known = [
+        at for at in range(len(columns)) if any(cells.text_of(row[at]) != words.UNDEFINED for row in rows)
+    ]
+    table = Grid([columns[at] for at in known], [[row[at] for at in known] for row in rows])
+    yield Section("runs", cells.words("Over runs"), (table,), "mean ± standard deviation, in percent")
+
+
+def _spread(mean: float | None, std: float | None) -> str:
+    if mean is None:
+        return words.UNDEFINED
+    return f"{100 * mean:.1f}" + ("" if std is None else f" ±{100 * std:.1f}")
 
 
 def _none_found(document: Leaks) -> bool:
