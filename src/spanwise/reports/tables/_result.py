@@ -145,7 +145,8 @@ def labels(document: Evaluation) -> Table | None:
         header: tuple[str, ...] = ("label", "gold", "precision", "recall", "F1", "interval")
         caption = "Exact-match scores by label." + _resampling(document.settings)
         return Table("labels", caption, header, tuple(rows))
-    return Table("labels", "Exact-match F1 by label. Bold: highest, not tested.", ("label", "gold", *systems), tuple(rows))
+    caption = "Exact-match F1 by label. Bold: highest, not tested."
+    return Table("labels", caption, ("label", "gold", *systems), tuple(rows))
 
 
 def hierarchy(document: Evaluation) -> Table | None:
