@@ -17,6 +17,7 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from msgspec import Struct
 from msgspec.structs import replace
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -46,6 +47,7 @@ from spanwise.workbench.bench import Bench, NotFound, sentence_sha
 from spanwise.workbench.board import (
     COLUMNS,
     Axis,
+    BoardRow,
     board,
     board_query,
     column_name,
@@ -105,7 +107,7 @@ def _environment() -> Environment:
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,
         interval=words.interval, p=words.p_value, format_p=words.format_p,
         signed_interval=words.signed_interval, attribute=words.attribute, moment=_moment, day=_day,
-        capitalised=words.capital, listed_p=words.listed_p, later_note=words.later_note,
+        capitalised=words.capital, listed_p=words.listed_p,
         small_p=words.small_p, plain_level=plain_level,
     )  # fmt: skip
     environment.globals.update(
@@ -213,12 +215,24 @@ def _answer_at(request: Request) -> str:
 
 
 def home(bench: Bench, request: Request) -> Response:
-    """The list of golds; redirects to the leaderboard if there is only one."""
+    """The board of systems × golds; redirects to the leaderboard if there is only one gold."""
     golds = bench.store.golds()
     if len(golds) == 1 and not bench.bundled:
         return RedirectResponse(f"/g/{golds[0].slug}", 303)
-    counts = {gold.slug: len({result.system for result in bench.store.results(gold.slug)}) for gold in golds}
-    return _render(bench, request, "home", None, counts=counts, unreadable=_unreadable(bench))
+    boards = {gold.slug: _whole_board(bench, gold) for gold in golds}
+    systems = dict.fromkeys(system for rows in boards.values() for system in rows)
+    leads = {slug: next(iter(rows.values()), None) for slug, rows in boards.items()}
+    scored = {gold.slug: bench.score(gold) for gold in golds}
+    return _render(
+        bench, request, "home", None, boards=boards, systems=list(systems)[:MOST_ROWS], leads=leads,
+        scored=scored, left=max(len(systems) - MOST_ROWS, 0), unreadable=_unreadable(bench),
+    )  # fmt: skip
+
+
+def _whole_board(bench: Bench, gold: Gold) -> dict[str, BoardRow]:
+    """The latest row of every system for one gold, the best first."""
+    rows, _, _ = board(bench, gold, board_query(bench, gold, QueryParams("")), changes=False)
+    return {row.result.system: row for row in rows}
 
 
 def _unreadable(bench: Bench) -> dict[str, str]:
@@ -295,7 +309,9 @@ def choose_pair(bench: Bench, request: Request) -> Response:
         )
     if len(rows) < 2:
         raise NotFound("there is only one system for this gold file.\nPut another result into the folder.")
-    return RedirectResponse(f"/g/{gold.slug}/compare/{rows[0].id}/{rows[1].id}", 303)
+    # Two systems with the same scores have nothing to compare: take the next one that differs.
+    second = next((row for row in rows[1:] if row.board.scores != rows[0].board.scores), rows[1])
+    return RedirectResponse(f"/g/{gold.slug}/compare/{rows[0].id}/{second.id}", 303)
 
 
 def compare_page(bench: Bench, request: Request) -> Response:
