@@ -1,0 +1,50 @@
+"""The workbench's home with several gold sets, and the pages that open without a choice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("httpx")
+
+from benches import client_of
+
+import spanwise
+
+GOLD = [["B-PER", "O"], ["B-LOC", "O"]] * 10
+
+
+def saved(path: Path, name: str, gold: list[list[str]], systems: dict[str, list[list[str]]]) -> None:
+    result = spanwise.evaluate(gold, systems, name=name, resamples=100)
+    path.write_text(result.to_json(), encoding="utf-8")
+
+
+def test_home_is_a_board_of_systems_and_gold_sets(tmp_path: Path) -> None:
+    worse = [["O", "O"], ["B-LOC", "O"]] * 10
+    saved(tmp_path / "news.json", "news", GOLD, {"crf": worse, "bert": GOLD})
+    saved(tmp_path / "mail.json", "mail", GOLD[:10], {"bert": GOLD[:10]})
+    with client_of(tmp_path) as client:
+        page = client.get("/").text
+        assert "2 gold sets, 2 systems" in page
+        assert "<b>bert</b> is better than all others" in page
+        assert page.count("not evaluated") == 1  # crf on mail
+        assert "66.7" in page
+
+
+def test_compare_opens_on_systems_that_differ(tmp_path: Path) -> None:
+    worse = [["O", "O"], ["B-LOC", "O"]] * 10
+    saved(tmp_path / "news.json", "news", GOLD, {"bert": GOLD, "twin": GOLD, "crf": worse})
+    with client_of(tmp_path) as client:
+        slug = client.get("/api/v1/golds").json()[0]["slug"]
+        results = {row["id"]: row["system"] for row in client.get(f"/api/v1/golds/{slug}/results").json()}
+        opened = client.get(f"/g/{slug}/compare", follow_redirects=False).headers["location"]
+        assert [results[int(number)] for number in opened.split("/")[-2:]] == ["bert", "crf"]
+
+
+def test_a_folder_without_thresholds_shows_an_example(tmp_path: Path) -> None:
+    saved(tmp_path / "news.json", "news", GOLD, {"bert": GOLD})
+    with client_of(tmp_path) as client:
+        slug = client.get("/api/v1/golds").json()[0]["slug"]
+        assert "[floors]" in client.get(f"/g/{slug}/gate").text
