@@ -5,8 +5,8 @@ How a reader of a further format plugs in is said in `spanwise.relations.records
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from operator import lt
 from typing import Any
 
 import numpy as np
@@ -208,12 +208,20 @@ class _Building:
 
     def __init__(self, path: str, names: Names) -> None:
         self.path, self.names = path, names
-        self.mention_unit, self.start, self.end = array("i"), array("i"), array("i")
-        self.head, self.label = array("i"), array("i")
+        self.mention_unit: list[int] = []
+        self.start: list[int] = []
+        self.end: list[int] = []
+        self.head: list[int] = []
+        self.label: list[int] = []
         self.pieces: dict[int, tuple[tuple[int, int], ...]] = {}
-        self.unit, self.type, self.event = array("i"), array("i"), array("b")
-        self.fillers, self.role, self.kind = array("i"), array("i"), array("i")
-        self.alternatives, self.alternative = array("i"), array("i")
+        self.unit: list[int] = []
+        self.type: list[int] = []
+        self.event: list[bool] = []
+        self.fillers: list[int] = []  # how many each tuple has
+        self.role: list[int] = []
+        self.kind: list[int] = []
+        self.alternatives: list[int] = []  # how many each filler has
+        self.alternative: list[int] = []
 
     def add(
         self,
@@ -230,11 +238,11 @@ class _Building:
                 "unclear what positions count.\nKeep one of them."
             )
         ids = self._mentions(number, record, mentions, text)
-        for one in record.tuples:
-            try:
+        try:
+            for one in record.tuples:
                 self._tuple(number, one, ids)
-            except _WrongTuple as wrong:
-                raise InputError(f"{place(record, self.path, number)}: {wrong}") from None
+        except _WrongTuple as wrong:
+            raise InputError(f"{place(record, self.path, number)}: {wrong}") from None
 
     def _mentions(
         self, number: int, record: UnitRecord, mentions: Sequence[MentionRecord], text: UnitRecord
@@ -246,8 +254,21 @@ class _Building:
         elif text.text is not None:
             size = len(text.text)
         first = len(self.start)
-        ids: dict[str | int, int] = {}
         labels = self.names.labels
+        self.mention_unit += [number] * len(mentions)
+        ids = {mention.id: row for row, mention in enumerate(mentions, first)}
+        starts, ends = [mention.start for mention in mentions], [mention.end for mention in mentions]
+        plain = text.text is None and all(
+            mention.head is None and mention.parts is None for mention in mentions
+        )
+        fit = not mentions or (min(starts) >= 0 and (size is None or max(ends) <= size))
+        if plain and fit and len(ids) == len(mentions) and all(map(lt, starts, ends)):
+            self.start += starts
+            self.end += ends
+            self.head += [end - 1 for end in ends]
+            self.label += [labels.setdefault(mention.label, len(labels)) for mention in mentions]
+            return ids
+        ids = {}
         for row, mention in enumerate(mentions, first):
             start, end, head = mention.start, mention.end, mention.head
             if ids.setdefault(mention.id, row) != row:
@@ -278,7 +299,6 @@ class _Building:
             self.end.append(end)
             self.head.append(head)
             self.label.append(labels.setdefault(mention.label, len(labels)))
-        self.mention_unit.extend([number] * len(mentions))
         return ids
 
     def _tuple(self, number: int, one: TupleRecord, ids: Mapping[str | int, int]) -> None:
@@ -291,12 +311,20 @@ class _Building:
             if self.kind[-1] != MENTION:
                 raise _WrongTuple(f"the trigger of {one.type!r} is not a mention.\nGive the id of a mention.")
         for name, filler in one.roles.items():
-            role = roles.setdefault(name, len(roles))
-            if type(filler) is list:
+            role = roles.get(name)
+            if role is None:
+                role = roles[name] = len(roles)
+            row = ids.get(filler) if type(filler) is str else None
+            if row is not None:  # by far the most common filler
+                self.alternative.append(row)
+                self.role.append(role)
+                self.kind.append(MENTION)
+                self.alternatives.append(1)
+            elif isinstance(filler, list):
                 for each in filler:
                     self._filler(role, each, ids, one)
             else:
-                self._filler(role, filler, ids, one)  # type: ignore[arg-type]
+                self._filler(role, filler, ids, one)
         if len(self.role) == fillers:
             raise _WrongTuple(f"the tuple {one.type!r} has no fillers.\nGive it roles, or a trigger.")
         self.unit.append(number)
@@ -347,20 +375,20 @@ class _Building:
             names=self.names,
             records=records,
             path=self.path,
-            mention_unit=_column(self.mention_unit),
-            start=_column(self.start),
-            end=_column(self.end),
-            head=_column(self.head),
-            label=_column(self.label),
+            mention_unit=codes(self.mention_unit),
+            start=codes(self.start),
+            end=codes(self.end),
+            head=codes(self.head),
+            label=codes(self.label),
             pieces=self.pieces,
-            unit=_column(self.unit),
-            type=_column(self.type),
+            unit=codes(self.unit),
+            type=codes(self.type),
             event=frozen(np.array(self.event, dtype=bool)),
-            at=offsets(_column(self.fillers)),
-            role=_column(self.role),
-            kind=_column(self.kind),
-            alternatives=offsets(_column(self.alternatives)),
-            alternative=_column(self.alternative),
+            at=offsets(self.fillers),
+            role=codes(self.role),
+            kind=codes(self.kind),
+            alternatives=offsets(self.alternatives),
+            alternative=codes(self.alternative),
             missing=missing,
         )
 
@@ -399,7 +427,3 @@ def _last_word(text: str, start: int, end: int) -> int:
     """The position at which the last token of a piece of text begins."""
     found = words(text[start:end])
     return start + found[-1][0] if found else end - 1
-
-
-def _column(column: array[int]) -> Codes:
-    return codes(np.frombuffer(column, dtype=np.int32) if column else np.zeros(0, dtype=np.int32))
