@@ -69,7 +69,7 @@ class TupleSource:
         """How the source is written down in documents."""
         return {
             "role": "gold" if self.system is None else "predicted",
-            "path": self.path if self.file is not None else None,
+            "path": self.path,
             "sha256": None if self.file is None else self.file.sha256,
             "format": self.name,
             **({} if self.system is None else {"system": self.system}),
