@@ -20,10 +20,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# Builds both distributions by the hooks of the build backend, in an environment of their own.
+# Calls one hook of the build backend; each hook needs a process of its own.
 BUILD = (
     "import sys; from setuptools import build_meta as backend; "
-    "print(backend.build_sdist(sys.argv[1])); print(backend.build_wheel(sys.argv[1]))"
+    "print(getattr(backend, sys.argv[1])(sys.argv[2]))"
 )
 SCORES = """
 import json, sys, spanwise
@@ -69,8 +69,8 @@ def build(work: Path) -> list[Path]:
     run(own, "-m", "pip", "install", "-q", "setuptools>=77")
     out = work / "dist"
     out.mkdir()
-    names = run(own, "-c", BUILD, str(out), cwd=source).split()
-    return [out / name for name in names if name.endswith((".whl", ".tar.gz"))]
+    hooks = ("build_sdist", "build_wheel")
+    return [out / run(own, "-c", BUILD, hook, str(out), cwd=source).splitlines()[-1] for hook in hooks]
 
 
 def environment(python: str, folder: Path) -> str:
