@@ -57,6 +57,13 @@ def test_a_score_below_the_threshold_fails(results: Results) -> None:
     assert failed.lines == [f"mine: f1 is {score:.2f}, which is below {score + 0.01:g}."]
 
 
+def test_a_threshold_of_an_f_beta_names_it(files: Path) -> None:
+    result = evaluate(files / "gold.txt", {"mine": files / "bad.txt"}, primary="f2", resamples=0)
+    outcome = gate(result, fail_under=99)
+    assert not outcome.passed
+    assert outcome.lines[0].startswith("mine: f2 is ")
+
+
 def test_a_score_that_reaches_the_threshold_exactly_passes(results: Results) -> None:
     assert gate(changed(results["bad"], F1, 0.9), fail_under=90).passed
 

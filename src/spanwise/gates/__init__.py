@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from math import fsum
 from pathlib import Path
@@ -31,6 +32,7 @@ from spanwise.gates._merging import (
     differing,
     evaluation_of,
 )
+from spanwise.rates import ByScore
 from spanwise.scores import Measure
 from spanwise.settings import CONFIDENCE, CORRECTION
 from spanwise.slices.index import Check as Check
@@ -176,7 +178,10 @@ def gate(
 
 
 # The names of scores in messages.
-_PLACES = {"f1": "f1", "precision": "precision", "recall": "recall", "macro": "macro f1", "fair": "fair f1"}
+_PLACES = ByScore(
+    {"f1": "f1", "precision": "precision", "recall": "recall", "macro": "macro f1", "fair": "fair f1"},
+    lambda score: score.name,
+)
 
 
 class GatedSystem(Struct, frozen=True):
@@ -384,7 +389,7 @@ def _drops(
     earlier = str(against) if isinstance(against, str | Path) else "the earlier result"
     base = load(against) if isinstance(against, str | Path) else as_document(against)
     new, old = _over_gold(document, "the new result"), _over_gold(base, earlier)
-    about = _PLACES[score].replace("f1", "F1")
+    about = re.sub(r"\bf(?=\d)", "F", _PLACES[score])
     checks: list[Check] = []
     notes: list[str] = []
     changes: list[Change] = []
