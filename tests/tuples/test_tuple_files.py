@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+import spanwise
 from spanwise.cli.main import main
-from spanwise.demo.tuples import FAR, SYSTEMS, UNDIRECTED, generate_tuples
+from spanwise.demo.tuples import FAR, SYSTEMS, UNDIRECTED, generate_tuples, tuple_verdicts
 from spanwise.relations.records import UnitRecord, read_records
 
 
@@ -53,6 +54,25 @@ def test_the_systems_of_the_demo_are_about_as_good_and_weak_where_they_say(tmp_p
 def _far(fact: tuple[object, ...]) -> bool:
     starts: list[int] = [end[0] for end in fact[2:] if isinstance(end, tuple)]
     return max(starts) - min(starts) - 2 >= FAR
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_each_planted_weakness_is_found(tmp_path: Path, seed: int) -> None:
+    demo = generate_tuples(tmp_path, seed=seed)
+    document = spanwise.tuples(demo.gold, dict(demo.systems), undirected=[UNDIRECTED], resamples=200)
+    assert [(one.system, one.found) for one in tuple_verdicts(document)] == [
+        ("backwards", True),
+        ("nearsighted", True),
+    ]
+
+
+def test_the_demo_shows_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", str(tmp_path), "--tuples", "--color", "never"]) == 0
+    shown = capsys.readouterr().out
+    assert "found      it is weakest in direction: tail first, F1" in shown
+    assert "found      it is weakest in tokens between the arguments: ≥ 19, F1" in shown
+    assert "NOT found" not in shown
+    assert {"result.json", "report.html"} <= {path.name for path in tmp_path.iterdir()}
 
 
 def test_files_are_converted_and_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from spanwise.streams import say
 
 if TYPE_CHECKING:
     from spanwise.demo import Demo, PlantedWeakness
-    from spanwise.document.evaluation import Result
+    from spanwise.document import Document
     from spanwise.registry import Named, Registry
 
 
@@ -78,19 +78,48 @@ def run_demo(args: argparse.Namespace) -> int:
 
 
 def _run_demo_of_tuples(args: argparse.Namespace) -> int:
-    """Make relations and two flawed systems."""
-    from spanwise.demo.tuples import generate_tuples
+    """Make relations and two flawed systems, score them, and show whether the planted flaws are found."""
+    from spanwise.demo.tuples import UNDIRECTED, generate_tuples, tuple_verdicts
+    from spanwise.relations import tuples
 
     demo = generate_tuples(args.folder, documents=args.sentences, seed=args.seed)
-    _list_files(demo)
+    if args.only_files:
+        _list_files(demo)
+        return 0
+    gold, train, *systems = (
+        shlex.quote(str(path)) for path in (demo.gold, demo.train, *demo.systems.values())
+    )
+    parts = [f"spanwise tuples {gold}", *systems, f"--train {train} --undirected {UNDIRECTED}"]
+    document = tuples(
+        demo.gold, dict(demo.systems), train=demo.train, undirected=[UNDIRECTED], command=" ".join(parts)
+    )
+    show(document, saved=_save(demo, document), args=args)
+    lines = ["\n Planted and found"]
+    for verdict in tuple_verdicts(document):
+        lines.append(f"  {verdict.system}\n    planted    {verdict.weakness}")
+        part = verdict.part
+        where = "no part" if part is None else f"{_ATTRIBUTES[part.attribute]}: {part.value}"
+        score = "" if part is None else f", F1 {100 * (part.f1 or 0.0):.1f}, p = {part.p:.3f}"
+        lines.append(f"    {'found' if verdict.found else 'NOT found':11}it is weakest in {where}{score}")
+    by_hand = " \\\n    ".join(parts)
+    sys.stdout.write("\n".join(lines) + f"\n\n To run this evaluation yourself:\n  {by_hand}\n")
     return 0
+
+
+_ATTRIBUTES = {
+    "distance": "tokens between the arguments",
+    "direction": "direction",
+    "type": "type",
+    "labels": "labels of the arguments",
+    "type_frequency": "tuples of the type in training",
+}
 
 
 def _list_files(demo: Demo) -> None:
     sys.stdout.write("\n".join(str(path) for path in (demo.train, demo.gold, *demo.systems.values())) + "\n")
 
 
-def _save(demo: Demo, result: Result) -> list[str]:
+def _save(demo: Demo, result: Document) -> list[str]:
     from spanwise.errors import MissingExtra
 
     folder = Path(demo.gold).parent

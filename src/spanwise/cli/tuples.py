@@ -62,6 +62,12 @@ def add_tuples(parser: argparse.ArgumentParser) -> None:
     add_engine(parser)
     group = parser.add_argument_group("how to read the files")
     group.add_argument("--format", metavar="NAME", help="the format of all files (default: recognised)")
+    group.add_argument(
+        "--column", metavar="NAME",
+        help="the column or key with links (hipe: NEL-LIT; conllu), or the layer of relations (webanno)",
+    )  # fmt: skip
+    group.add_argument("--tag-column", metavar="NAME", help="the column with entity tags (hipe, conllu)")
+    group.add_argument("--annotator", metavar="NAME", help="whose annotations to read (label-studio)")
     add_setting(group, "encoding")
 
 
@@ -77,7 +83,8 @@ def run_tuples(args: argparse.Namespace) -> int:
     if args.floor_bound and not least:
         raise ChoiceError("--floor-bound needs a floor.\nAdd one, such as --floor 60.")
     command = shlex.join(["spanwise", *args.command_line])
-    reading = {name: getattr(args, name) for name in ("format", "encoding") if getattr(args, name)}
+    names = ("format", "encoding", "column", "tag_column", "annotator")
+    reading = {name: getattr(args, name) for name in names if getattr(args, name)}
     document = asked(args, tuples, args.gold, named_systems(args.systems), command=command, **reading)
     floors = check_floors(document, least, bound=args.floor_bound)
     finish_document(args, document)

@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from spanwise.demo import Demo, SimulatedSystem
+from spanwise.document.tuples import Tuples, WeakTuples
 from spanwise.errors import ChoiceError
 from spanwise.formats import make_folder, write_atomically
 
@@ -101,6 +102,31 @@ def generate_tuples(folder: str | Path, *, documents: int = 1000, seed: int = 0)
         random = np.random.default_rng([seed, 3 + number])
         _write(demo.systems[system.name], [_predicted(document, system, random) for document in drawn])
     return demo
+
+
+class PlantedInTuples(Struct, frozen=True):
+    """The weakness planted in a system of the demo, the part where it is weakest, and whether they match."""
+
+    system: str
+    weakness: str
+    found: bool
+    part: WeakTuples | None
+
+
+def tuple_verdicts(document: Tuples) -> list[PlantedInTuples]:
+    """One verdict per system, using only a result document for the demo of tuples."""
+    verdicts = []
+    for system in SYSTEMS:
+        if system.name in document.systems:
+            part = next(iter(document.systems[system.name].weak), None)
+            found = part is not None and part.attribute == _SIGNS[system.name]
+            if found and part is not None and part.attribute == "direction":
+                found = part.value == "tail first"
+            verdicts.append(PlantedInTuples(system.name, system.weakness, found, part))
+    return verdicts
+
+
+_SIGNS = {"backwards": "direction", "nearsighted": "distance"}  # the attribute in which a system is weak
 
 
 def _draw(documents: int, random: np.random.Generator) -> list[_Drawn]:

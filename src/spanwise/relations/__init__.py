@@ -497,7 +497,8 @@ class _Whole:
         if gold.seen is None or predicted.seen is None:
             return UNSET
         right = predicted.outcome == 0
-        ignored = int((right & predicted.seen).sum())
+        # A right tuple is seen if gold's is, whose entities may have further names.
+        ignored = int(((gold.outcome == 0) & gold.seen).sum())
         precision = plain(ratio(int(right.sum()) - ignored, len(right) - ignored))
         recall = plain(ratio(int(right.sum()), len(gold.outcome)))
         f1 = None

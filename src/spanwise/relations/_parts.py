@@ -34,7 +34,8 @@ class TupleSource:
     """One file, or records in memory, of gold (`system` is None) or of a system."""
 
     def __init__(self, source: object, system: str | None, reading: Mapping[str, Any]) -> None:
-        self.system, self.reading = system, dict(reading)
+        # Files that hold gold and predictions are read as predictions for a system.
+        self.system, self.reading = system, {**reading, "predicted": system is not None}
         self.encoding = self.reading.pop("encoding", None)
         self.name = self.reading.pop("format", None)
         self.file: File | None = None

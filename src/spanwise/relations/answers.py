@@ -140,7 +140,7 @@ def _annotation(gold: Sequence[UnitRecord]) -> Annotation:
     units = []
     for one in gold:
         body = {"tokens": one.tokens} if one.tokens is not None else {"text": one.text or ""}
-        spans = dict.fromkeys((it.start, it.end, it.label) for it in one.mentions or ())
+        spans = dict.fromkeys((it.start, it.end, it.label) for it in one.mentions or () if it.label)
         units.append({**body, "spans": [[*span] for span in spans]})
     return read(units)
 
