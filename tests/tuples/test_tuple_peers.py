@@ -165,25 +165,20 @@ def test_the_four_scores_of_events_are_those_of_ace(tmp_path: Path) -> None:
     assert scores(events["argument_classified"]) == (5, 3, 1, 1 / 3, 1 / 5, 1 / 4)
 
 
-def test_answers_of_a_model_are_scored_where_they_are_placed() -> None:
-    from spanwise.relations.answers import place_tuples
-    from spanwise.relations.records import records_of
-
-    gold = records_of(
-        [
-            {
-                "id": "s",
-                "tokens": ["Ida", "runs", "Marrow"],
-                "mentions": [{"id": "a", "start": 0, "end": 1}, {"id": "b", "start": 2, "end": 3}],
-                "tuples": [{"type": "leads", "roles": {"head": "a", "tail": "b"}}],
-            }
-        ],
-        "gold",
-    )
-    answers = [
-        {"head": "ida", "type": "leads", "tail": "Marrow"},
-        {"head": "Ida", "type": "leads", "tail": "Zoe"},
-    ]
-    placed = place_tuples(gold, [answers])
-    cell = scored(gold, placed.records).criteria["strict"].overall
-    assert scores(cell) == (1, 2, 1, 1 / 2, 1, 2 / 3)
+def test_answers_of_a_model_are_scored_where_they_are_placed(tmp_path: Path) -> None:
+    """One answer is right, one names a text that does not occur: 1 of 2 predicted, 1 of 1 gold."""
+    unit = {
+        "id": "s",
+        "tokens": ["Ida", "runs", "Marrow"],
+        "mentions": [{"id": "a", "start": 0, "end": 1}, {"id": "b", "start": 2, "end": 3}],
+        "tuples": [{"type": "leads", "roles": {"head": "a", "tail": "b"}}],
+    }
+    relations = [{"head": "ida", "type": "leads", "tail": name} for name in ("Marrow", "Zoe")]
+    record = {"id": "s", "raw": f"Here: {json.dumps(relations)}"}
+    (tmp_path / "answers.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    for source in ([record], tmp_path / "answers.jsonl"):
+        result = spanwise.tuples([unit], {"model": source}, answers="first", response="raw")
+        cell = result.systems["model"].criteria["strict"].overall
+        assert scores(cell) == (1, 2, 1, 1 / 2, 1, 2 / 3)
+        assert "answers:first" in result.signature
+        assert result.notes[-1] == "Answers of model: 1 repaired; 1 of 3 texts without a place."

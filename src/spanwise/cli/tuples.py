@@ -21,7 +21,8 @@ TUPLES_EXAMPLES = """examples:
   spanwise tuples gold.jsonl pred.jsonl
   spanwise tuples gold.jsonl joint=a.jsonl pipeline=b.jsonl --html tuples.html
   spanwise tuples gold.jsonl pred.jsonl --criterion boundaries --undirected married_to
-  spanwise tuples gold.jsonl pred.jsonl --train train.jsonl --floor 60 --floor leads=55"""
+  spanwise tuples gold.jsonl pred.jsonl --train train.jsonl --floor 60 --floor leads=55
+  spanwise tuples gold.jsonl model=answers.jsonl --answers first"""
 
 
 def add_tuples(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +44,12 @@ def add_tuples(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--with-trigger", action="store_true", help="an argument of an event also needs its trigger's span"
     )
+    group.add_argument(
+        "--answers", metavar="POLICY",
+        help="the predictions are answers of language models without positions: place their texts (such as "
+             "first), as spanwise place does",
+    )  # fmt: skip
+    group.add_argument("--response", metavar="FIELD", help="the field of answers with the raw response")
     group.add_argument("--train", metavar="FILE", help="training data, for seen and unseen facts")
     add_setting(group, "resamples")
     add_setting(group, "seed")

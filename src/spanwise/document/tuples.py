@@ -212,6 +212,7 @@ class TupleSettings(Struct, frozen=True, kw_only=True):
     few_units: bool
     redacted: bool = False
     command: str | None = None
+    answers: str | UnsetType = UNSET  # the policy by which texts were placed
 
 
 class Tuples(Document, frozen=True, kw_only=True):

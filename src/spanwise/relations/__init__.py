@@ -74,6 +74,8 @@ def tuples(
     mentions: Literal["predicted", "gold"] = "predicted",
     with_trigger: bool = False,
     train: object = None,
+    answers: str | None = None,
+    response: str | None = None,
     resamples: int = 1000,
     seed: int = 0,
     unit: str | None = None,
@@ -99,6 +101,9 @@ def tuples(
         mentions: whether the systems were given the gold mentions; it is only printed.
         with_trigger: an argument of an event is right only with the span of its trigger.
         train: training data, for seen and unseen facts and for the frequency of types.
+        answers: the systems are answers of language models, which give texts in place of positions: place
+            them by this policy of `place`, such as "first".
+        response: the field of answers with the raw response of the model.
         resamples: shuffles of the paired tests; 0 for no interval and no test.
         unit: what is independent: "document" if the data mark at least two, "sentence", or "block:20".
         examples: the maximum number of units with an error in the document, for each system.
@@ -120,10 +125,20 @@ def tuples(
         criterion=criterion,
         undirected=tuple(filter(None, undirected.split(",")) if isinstance(undirected, str) else undirected),
         mentions=mentions, with_trigger=with_trigger, resamples=resamples, seed=seed, unit=unit,
-        examples=0 if redact else examples, redact=redact, command=command,
+        examples=0 if redact else examples, redact=redact, command=command, answers=answers,
     )  # fmt: skip
     named = _named(systems)
     own = TupleSource(gold, None, reading)
+    read: list[str] = []
+    if answers is not None:
+        from spanwise.relations.answers import place_tuples
+
+        units = list(own.read())
+        placed = {
+            name: place_tuples(units, one, policy=answers, response=response) for name, one in named.items()
+        }
+        read = [one.note(name) for name, one in placed.items()]
+        named = {name: one.records for name, one in placed.items()}
     others = {name: TupleSource(source, name, reading) for name, source in named.items()}
     training, inputs = None, []
     if train is not None:
@@ -137,9 +152,10 @@ def tuples(
     runner = engine_of(engine) or local_engine(cores() if workers is None else workers)
     whole = _Whole(count_parts(own, others, tallying, runner), options)
     _check_types(options.undirected, whole)
-    return whole.document(
+    document = whole.document(
         [Input(**one.input()) for one in (own, *others.values())] + inputs, training is not None
     )
+    return replace(document, notes=(*document.notes, *read))
 
 
 class TupleOptions(Struct, frozen=True, kw_only=True):
@@ -155,6 +171,7 @@ class TupleOptions(Struct, frozen=True, kw_only=True):
     examples: int = 20
     redact: bool = False
     command: str | None = None
+    answers: str | None = None
 
     def __post_init__(self) -> None:
         if self.criterion not in CRITERIA:
@@ -388,7 +405,7 @@ class _Whole:
             undirected=options.undirected, with_trigger=options.with_trigger, holds=self.holds,
             resamples=options.resamples, seed=options.seed, confidence=CONFIDENCE, correction=CORRECTION,
             unit=self.unit, number=self.number, few_units=self.number < FEW_UNITS, redacted=options.redact,
-            command=options.command,
+            command=options.command, answers=options.answers or UNSET,
         )  # fmt: skip
         document = Tuples(
             spanwise=__version__,
@@ -669,6 +686,8 @@ def _signature(document: Tuples) -> str:
         parts.append(f"undirected:{','.join(sorted(settings.undirected))}")
     if settings.with_trigger:
         parts.append("with_trigger")
+    if settings.answers:
+        parts.append(f"answers:{settings.answers}")
     parts += [
         f"ci:{'logit-t' if settings.resamples else 'none'}.{settings.unit}",
         f"resamples:{settings.resamples}",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -64,10 +63,16 @@ class PlacedTuples(Struct, frozen=True):
     texts: int  # different texts of all units
     unplaced: int  # those without a place
 
+    def note(self, name: str) -> str:
+        """How the answers of a system were read and placed, as a sentence."""
+        listed = ", ".join(f"{number:,} {status}" for status, number in self.statuses.items() if number)
+        where = f"{self.unplaced:,} of {many(self.texts, 'text')} without a place"
+        return f"Answers of {name}: {listed or 'none'}; {where}."
+
 
 def place_tuples(
     gold: Sequence[UnitRecord],
-    source: str | os.PathLike[str] | Iterable[Any],
+    source: object,
     *,
     policy: str = "first",
     level: str | None = None,
@@ -187,9 +192,7 @@ def _mention(filler: Filler | None) -> Filler | None:
 # ---- records and responses ----
 
 
-def _joined(
-    gold: Sequence[UnitRecord], source: str | os.PathLike[str] | Iterable[Any], response: str | None
-) -> Iterable[tuple[int, Json]]:
+def _joined(gold: Sequence[UnitRecord], source: object, response: str | None) -> Iterable[tuple[int, Json]]:
     """The unit of each record, by id or else by order, and what holds its tuples."""
     if isinstance(source, str | os.PathLike):
         file = File(source)
@@ -197,6 +200,8 @@ def _joined(
         lines = enumerate(file.text.split("\n"), start=1)
         values = [(number, json_line(path, number, line)) for number, line in lines if line.strip()]
     else:
+        if not isinstance(source, Iterable) or isinstance(source, Mapping):
+            raise InputError(f"answers are {type(source).__name__}, but must be a file or a list of records.")
         path, values = "<answers>", [*enumerate(source, start=1)]
     named = {str(one.id): number for number, one in enumerate(gold) if one.id is not None}
     ids = [str(value.get("id")) if isinstance(value, Mapping) else "" for _, value in values]
