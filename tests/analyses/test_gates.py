@@ -64,6 +64,18 @@ def test_a_threshold_of_an_f_beta_names_it(files: Path) -> None:
     assert outcome.lines[0].startswith("mine: f2 is ")
 
 
+def test_a_drop_of_an_f_beta_is_tested(files: Path, tmp_path: Path) -> None:
+    bad, good = (
+        evaluate(files / "gold.txt", {"mine": files / f"{name}.txt"}, primary="f2", resamples=200)
+        for name in ("bad", "good")
+    )
+    outcome = gate(bad, against=good, fail_drop=1)
+    assert not outcome.passed
+    assert outcome.lines[0].startswith("mine: F2 ")
+    difference = present(bad["mine"].primary("f2")) - present(good["mine"].primary("f2"))
+    assert f"({100 * difference:+.2f}" in outcome.lines[0].replace("−", "-")
+
+
 def test_a_score_that_reaches_the_threshold_exactly_passes(results: Results) -> None:
     assert gate(changed(results["bad"], F1, 0.9), fail_under=90).passed
 

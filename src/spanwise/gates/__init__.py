@@ -32,7 +32,7 @@ from spanwise.gates._merging import (
     differing,
     evaluation_of,
 )
-from spanwise.rates import ByScore
+from spanwise.rates import RATES, ByScore, is_rate
 from spanwise.scores import Measure
 from spanwise.settings import CONFIDENCE, CORRECTION
 from spanwise.slices.index import Check as Check
@@ -542,10 +542,15 @@ class _Compared(Struct, frozen=True, eq=False):
     ) -> _Compared:
         """Unpack the counts of the given score, new systems first."""
         path = PRIMARY[score]
+        more = (score,) if is_rate(score) and score not in RATES else ()  # packed counts know no F-beta
         sides = {"new": (new, {name for name, _ in pairs}), "old": (old, {name for _, name in pairs})}
         measures = {
             f"{side} {system}": [
-                [measure for measure in unpack_measures(counts, location=system) if measure.name == path[0]]
+                [
+                    measure.with_rates(more)
+                    for measure in unpack_measures(counts, location=system)
+                    if measure.name == path[0]
+                ]
                 for counts in results.runs[system]
             ]
             for side, (results, names) in sides.items()
