@@ -65,7 +65,11 @@ def opening(document: Evaluation, name: str, others: Sequence[str]) -> Opening:
     else:
         number, more = len(errors), examples(len(errors), unit="error", system=name)
     compared = [name, other] if other is not None else [name]
-    title = f"{words.visible(name)} right, {words.visible(other)} wrong" if other else "Errors"
+    title = (
+        f"{words.visible(name)} right, {words.visible(other)} wrong"
+        if other
+        else f"errors of {words.visible(name)}"
+    )
     return Opening(
         name=name,
         tasks=[row for row in rows if not row.words.check or row.words.filter][:MOST_LISTED],
