@@ -425,13 +425,8 @@ def _predicted_remark(one: ShownTuple, gold: Sequence[ShownTuple]) -> tuple[bool
     others = [name for name in one.right if name != "type"]
     under = f"; right by {' and '.join(others)}" if others else ""
     if one.outcome == "right":
-        return (
-            True,
-            one.type,
-            "right by every criterion"
-            if len(one.right) == len(CRITERIA)
-            else f"right{under.removeprefix('; right')}",
-        )
+        every = len(one.right) == len(CRITERIA)
+        return True, one.type, "right by every criterion" if every else under.removeprefix("; ") or "right"
     if one.outcome == "type" and partner is not None:
         return False, one.type, f"other type: gold says {partner.type}"
     if one.outcome == "filler" and partner is not None:
