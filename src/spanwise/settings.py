@@ -201,6 +201,18 @@ _DECLARED = (
         metavar="TEXT", toml=str,
     ),
     Setting(
+        "spacy",
+        "run a spaCy pipeline on gold's texts; a model folder is a program: run those you trust",
+        type=list, default=(), metavar="FOLDER", often=True,
+    ),
+    Setting(
+        "hf", "run a Transformers token classifier in a local folder (safetensors only)",
+        type=list, default=(), metavar="FOLDER", often=True,
+    ),
+    Setting(
+        "trust", "with --spacy: run a pipeline that has code of its own", type=bool, default=False,
+    ),
+    Setting(
         "silver", "a judge's annotation of all units, of which gold covers a random sample", metavar="FILE",
     ),
     Setting(
@@ -377,5 +389,6 @@ def in_options(text: str) -> str:
         return f"{name} {value}" if value else name
 
     text = re.sub(rf"""\b({keywords})=(?!\{{)(?:"([^"]*)"|'([^']*)'|(-?\d+))?""", option, text)
+    text = text.replace("trust=True", "--trust")
     text = re.sub(r"limits=\{'(\w+)': …\}", r"--limit \1=N", text).replace("lossy=True", "--lossy")
     return re.sub(rf"\A({keywords})(?= (?:is|asks|needs|names|maps|has) )", option, text)

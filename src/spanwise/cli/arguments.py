@@ -597,7 +597,12 @@ def spark_reads(args: argparse.Namespace, systems: Mapping[str, str] | None) -> 
 
 
 PATIENCE = 2.0  # seconds before progress is shown
-STEPS = {"read": "files read", "look": "blocks of gold surveyed", "count": "blocks counted"}
+STEPS = {
+    "read": "files read",
+    "look": "blocks of gold surveyed",
+    "count": "blocks counted",
+    "tag": "sentences tagged",
+}
 
 
 def write_output(text: str | bytes, path: str | None) -> None:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 
 JUDGED = ("silver", "random_sample")  # passed on only if one of them is given
+MODELS = ("spacy", "hf", "trust")  # passed on only if there is a model
 NOT_WITH_RUNS = ("columns", "preset")  # options that apply only to a single run
 
 
@@ -160,6 +161,8 @@ def _keywords(args: argparse.Namespace, reading: dict[str, object]) -> dict[str,
         keywords = {
             name: value for name, value in keywords.items() if name not in ("silver", "random_sample")
         }
+    if not keywords.get("spacy") and not keywords.get("hf"):
+        keywords = {name: value for name, value in keywords.items() if name not in MODELS}
     return keywords | {
         "attributes": _with_given(args, reading),
         "buckets": buckets_of(args),

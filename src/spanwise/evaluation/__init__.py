@@ -171,6 +171,9 @@ def evaluate(
     answers: str | Mapping[str, object] | None = None,
     silver: object = None,
     random_sample: bool = False,
+    spacy: object = (),
+    hf: object = (),
+    trust: bool = False,
     command: str | None = None,
     tags: Mapping[str, str] | None = None,
     **reading: Any,
@@ -234,6 +237,11 @@ def evaluate(
         silver: the annotation of a judge, such as another system, for all units, of which gold covers a
             random sample; predictions cover all of them. Scores are then estimated over all units.
         random_sample: whether the gold units were drawn at random from all units, which `silver` requires.
+        spacy: the folder of a spaCy pipeline to run on gold's texts, or folders by name; needs the extra
+            `spacy`. A model is a program: run those you trust.
+        hf: the same for Transformers token classifiers, from local files in safetensors; needs the extra
+            `hf`.
+        trust: whether to run a spaCy pipeline that has code of its own.
         command: the command line to record in the document.
         tags: tags to find the result by, such as `{"commit": "8c1f2e", "epoch": "7"}`.
         reading: keywords of `spanwise.read`, such as `scheme`, `repair`, `tag_column`.
@@ -258,6 +266,10 @@ def evaluate(
     if gold is None:
         raise ChoiceError("there is no gold to evaluate against.\nGive a file or lists first.")
     check_keywords(reading)
+    if spacy or hf:
+        models = resolve("models:with_models")
+        others = None if systems is None else named_sources(systems)
+        gold, systems = models(gold, others, spacy or None, hf or None, reading, trust=trust, progress=report)
     placed: Mapping[str, PlacementDocument] = {}
     if columns is not None or not read_by_spark(gold, systems, train, chosen_engine):
         if isinstance(gold, str | os.PathLike):

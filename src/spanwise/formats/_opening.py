@@ -33,6 +33,13 @@ _HEAD = 1 << 16  # bytes from which a format is recognised
 _HELD = 1 << 26  # keep up to this many bytes of a packed or encoded file between recognising and reading it
 
 
+def model_option(folder: Path) -> str:
+    """The keyword that runs the model in a folder; empty if there is none."""
+    if (folder / "config.cfg").is_file() and (folder / "meta.json").is_file():
+        return "spacy"
+    return "hf" if (folder / "config.json").is_file() else ""
+
+
 class File:
     """A file to read: its path as given, its unpacked bytes, and the hash of its bytes on disk."""
 
@@ -310,6 +317,11 @@ class File:
 
     def no_file(self) -> str:
         """The error message for a folder where a file is expected."""
+        if option := model_option(Path(self.path)):
+            return at(
+                self.path, None, "this is the folder of a model, which is a program and is not run by itself."
+                f"\nIf you trust it, run it on gold's texts with {option}={self.path!r}.",
+            )  # fmt: skip
         return at(self.path, None, "this is a folder, not a file.\nName the file in it.")
 
     def _unreadable(self, error: Exception) -> str:
