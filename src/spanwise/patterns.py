@@ -66,8 +66,8 @@ class Causes(Struct, frozen=True, eq=False):
             >>> corpus = Corpus.of([["Port", "of", "Denby", "reopened"]])
             >>> gold = Mentions.of([(0, 0, 3, "LOC")])
             >>> predicted = Mentions.of([(0, 0, 1, "LOC")], labels=gold.labels)
-            >>> Causes.of(corpus, gold, predicted, match(gold, predicted).events()).names
-            (('stops before', 'of', '', ''),)
+            >>> Causes.of(corpus, gold, predicted, match(gold, predicted).events()).names[0]
+            ('stops before', 'of', '', '')
         """
         names, _, kind, role, cause = causes_of_errors(corpus, gold, predicted, events)
         causes = cls(names, kind, role, cause, ints(np.ones(len(kind), dtype=np.int64)))

@@ -25,7 +25,9 @@ from spanwise.views.cells import Column, Grid, Interval, NamedNumbers, Number, P
 SYSTEMS = "a=swapper.conll b=memoriser.conll"
 COMMANDS = {
     "confidence": "confidence gold.conll a=scored.jsonl b=scored.jsonl --train train.conll --attributes fu20",
+    "curve": "curve sizes",
     "leaks": f"leaks gold.conll {SYSTEMS} --train train.conll --attributes fu20",
+    "plan": "plan sizes/1.json",
     "slices": f"slices gold.conll {SYSTEMS} --train train.conll --confirm",
     "split": "split gold.conll --unseen 60 --dev 10 -o parts",
     "tuples": "tuples tuples.jsonl a=fewer.jsonl b=tuples.jsonl --train tuples.jsonl --resamples 50",
@@ -41,6 +43,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Document
         main(["demo", ".", "--only-files"])
         _write_scored(folder)
         _write_tuples(folder)
+        _write_sizes(folder)
         for kind, line in COMMANDS.items():
             assert main([*line.split(), "--json", f"{kind}.json", "--quiet"]) == 0
     return {kind: load(folder / f"{kind}.json") for kind in COMMANDS}
@@ -62,6 +65,21 @@ def _write_scored(folder: Path) -> None:
     for name, lines in (("scored", rows), ("answers", answers)):
         text = "".join(json.dumps(line) + "\n" for line in lines)
         (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+
+
+def _write_sizes(folder: Path) -> None:
+    """Results of four sizes of training data; the larger, the more sentences are predicted as in gold."""
+    gold = (folder / "gold.conll").read_text("utf-8").split("\n\n")
+    other = (folder / "memoriser.conll").read_text("utf-8").split("\n\n")
+    (folder / "sizes").mkdir()
+    for power in range(4):
+        mixed = [
+            ours if at % 16 < 2**power else theirs
+            for at, (ours, theirs) in enumerate(zip(gold, other, strict=True))
+        ]
+        (folder / "mixed.conll").write_text("\n\n".join(mixed), encoding="utf-8")
+        options = ["--tag", f"size={1000 * 2**power}", "--resamples", "20", "--quiet"]
+        main(["evaluate", "gold.conll", "crf=mixed.conll", *options, "--json", f"sizes/{power}.json"])
 
 
 def _write_tuples(folder: Path) -> None:

@@ -218,7 +218,7 @@ def fitted(name: str, size: float, room: float) -> str:
 
     Examples:
         >>> fitted("LOC", 8.5, 30), fitted("corporation", 8.5, 40)
-        ('LOC', 'corp…on')
+        ('LOC', 'corp…tion')
     """
     text = words.visible(name)
     most = len(text)

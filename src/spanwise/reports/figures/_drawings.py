@@ -275,7 +275,7 @@ def _beta(document: Document, labels: Sequence[str]) -> list[Drawing]:
     for (first, second), parts in _pairs(document).items():
         panels = []
         for dataset, scores, rows in parts:
-            groups = []
+            groups: list[tuple[str, list[Bar]]] = []
             for attribute, row in rows.items():
                 beta = share(row.beta)
                 if beta is None or not row.best or not row.worst:
