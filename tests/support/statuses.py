@@ -56,6 +56,7 @@ CALLS: dict[str, list[list[str]]] = {
         ["tag", "nowhere", "gold.conll", "-o", "tagged.conll"],
         ["train", "lstm", "--train", "gold.conll", "--dev", "gold.conll", "-o", "tagger"],
         ["report", "missing.json"], ["figures", "missing.json"],
+        ["paper", "missing.json", "-o", "paper"],
     ],
     "page": [["report", "result.json", "-o", "page.html"], ["figures", "result.json", "-o", "figures"]],
     "tagger": [
