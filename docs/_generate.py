@@ -327,7 +327,8 @@ def members(path: str, kind: type) -> Iterator[str]:
     inherited = (
         [] if not issubclass(kind, Document) or path != "spanwise.Result" else list(vars(Document).items())
     )
-    for member, thing in [*vars(kind).items(), *inherited]:
+    own = vars(kind)
+    for member, thing in [*own.items(), *(row for row in inherited if row[0] not in own)]:
         function = getattr(thing, "__func__", thing)
         if member.startswith("_") or member in fields:
             continue
