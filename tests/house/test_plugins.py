@@ -12,58 +12,7 @@ from pathlib import Path
 
 import pytest
 
-MODULE = '''
-from spanwise.attributes import own
-from spanwise.matching import Matcher, match
-from spanwise.reports import Report
-
-
-def f1_only(document):
-    return "".join(f"{name} {one.exact.overall.f1}\\n" for name, one in document.systems.items())
-
-
-def letters(mention):
-    """How many letters a mention has."""
-    return sum(map(len, mention.tokens))
-
-
-def known(side):
-    """How many tokens the training data hold."""
-    return [side.context.lexicon.tokens] * len(side.mentions)
-
-
-def no_errors_named(gold, predicted):
-    return match(gold, predicted, matcher="exact")
-
-
-mine = Report("mine", "F1 of every system", f1_only, ".txt")
-size = own(letters, name="letters")
-trained = own(known, name="known", needs=["train"], columns=True)
-plain = Matcher("plain", "FN and FP alone", no_errors_named)
-'''
-PROJECT = """
-[build-system]
-requires = ["setuptools"]
-build-backend = "setuptools.build_meta"
-
-[project]
-name = "theirs"
-version = "1.0"
-dependencies = ["spanwise"]
-
-[tool.setuptools]
-py-modules = ["theirs"]
-
-[project.entry-points."spanwise.reports"]
-mine = "theirs:mine"
-
-[project.entry-points."spanwise.attributes"]
-letters = "theirs:size"
-known = "theirs:trained"
-
-[project.entry-points."spanwise.matchers"]
-plain = "theirs:plain"
-"""
+TOY = Path(__file__).parents[2] / "examples" / "plugin"
 GOLD = "Ann B-PER\nin O\nRome B-LOC\n\n"
 
 
@@ -81,12 +30,10 @@ def _installer() -> list[str]:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which a package with a report, two attributes and a matcher is installed."""
-    folder = tmp_path_factory.mktemp("theirs")
+    """The folder in which the toy package, with one of each kind, is installed."""
+    folder = tmp_path_factory.mktemp("toy")
     source, target = folder / "source", folder / "installed"
-    source.mkdir()
-    (source / "pyproject.toml").write_text(PROJECT)
-    (source / "theirs.py").write_text(MODULE)
+    shutil.copytree(TOY, source)
     call = [*_installer(), "--target", str(target), str(source)]
     done = subprocess.run(call, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -139,3 +86,41 @@ def test_a_matcher_of_a_package_names_the_errors(package: Path) -> None:
     assert outcomes["fair"][:3] == (1, 0, 0)
     assert outcomes["plain"][:3] == (0, 1, 1)
     assert outcomes["fair"][3] == outcomes["plain"][3]
+
+
+def test_a_format_of_a_package_is_recognised_and_read(package: Path) -> None:
+    (package / "gold.sent").write_text("SENT Ann in Rome\n0 1 PER\n2 3 LOC\n")
+    assert "sent" in _spanwise(package, "list", "formats")
+    written = _spanwise(package, "convert", "gold.sent", "-", "--to", "conll")
+    assert written.split() == ["Ann", "B-PER", "in", "O", "Rome", "B-LOC"]
+
+
+def test_a_bucketing_of_a_package_cuts_attributes(package: Path) -> None:
+    command = ["evaluate", "gold.conll", "pred.conll", "--resamples", "0", "--quiet", "--json", "run.json"]
+    _spanwise(package, *command, "--attributes", "letters", "--buckets", "letters=halves")
+    document = json.loads((package / "run.json").read_text(encoding="utf-8"))
+    buckets = document["systems"]["pred"]["attributes"]["letters"]["buckets"]
+    assert [(bucket["low"], bucket["high"], bucket["gold"]) for bucket in buckets] == [
+        (None, 3, 1),
+        (3, None, 1),
+    ]
+
+
+def test_a_command_of_a_package_is_found_by_name(package: Path) -> None:
+    assert _spanwise(package, "lengths", "gold.conll") == "1\t2\n"
+    assert "Count the mentions of a file by their number of tokens." in _spanwise(
+        package, "lengths", "--help"
+    )
+    call = [sys.executable, "-m", "spanwise", "length"]
+    done = subprocess.run(call, cwd=package, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "lengths" in done.stderr
+
+
+def test_an_error_in_the_code_of_a_package_is_said_to_be_its_own(package: Path) -> None:
+    command = ["evaluate", "gold.conll", "pred.conll", "--resamples", "0", "--quiet", "--json", "run.json"]
+    _spanwise(package, *command)
+    call = [sys.executable, "-m", "spanwise", "export", "run.json", "broken"]
+    done = subprocess.run(call, cwd=package, capture_output=True, text=True)
+    assert done.returncode == 70
+    assert "this is a bug in the package spanwise_toy" in done.stderr

@@ -1,0 +1,113 @@
+"""One of each thing that a package can add: format, attribute, bucketing, matcher, export and command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
+from spanwise import read
+from spanwise.attributes import Mention, Side, own
+from spanwise.buckets import Strategy
+from spanwise.cli.arguments import Command
+from spanwise.columns import Floats
+from spanwise.corpus import Annotation, Mentions
+from spanwise.document.evaluation import Evaluation
+from spanwise.formats import File, Format, Options, from_spans
+from spanwise.matching import Matcher, Matching, match
+from spanwise.reports import Report
+
+# ---- a format: a line `SENT words`, then a line `start end label` for every mention ------------------
+
+
+def _recognise(file: File) -> str | None:
+    return "lines that begin with SENT" if file.head.startswith(b"SENT ") else None
+
+
+def _read(file: File, options: Options) -> Annotation:
+    tokens: list[list[str]] = []
+    spans: list[list[tuple[int, int, str]]] = []
+    for line in file.text.splitlines():
+        if line.startswith("SENT "):
+            tokens.append(line.split()[1:])
+            spans.append([])
+        elif line:
+            start, end, label = line.split()
+            spans[-1].append((int(start), int(end), label))
+    return from_spans(spans, tokens=tokens, name=str(file.path))
+
+
+sent = Format("sent", "SENT lines with spans below", _read, _recognise, suffixes=(".sent",))
+
+
+# ---- attributes: of one mention, and of all mentions of a side at once --------------------------------
+
+
+def _letters(mention: Mention) -> int:
+    """How many letters a mention has."""
+    return sum(map(len, mention.tokens))
+
+
+def _known(side: Side) -> Sequence[int]:
+    """How many tokens the training data hold."""
+    lexicon = side.context.lexicon
+    return [lexicon.tokens if lexicon else 0] * len(side.mentions)
+
+
+letters = own(_letters, name="letters")
+known = own(_known, name="known", needs=["train"], columns=True)
+
+
+# ---- a way to choose the edges of buckets -------------------------------------------------------------
+
+
+def _halves(values: Floats, numbers: tuple[float, ...]) -> list[float]:
+    """The median of the sorted gold values; a bucket holds the values up to its edge."""
+    return [float(values[(len(values) - 1) // 2])] if len(values) else []
+
+
+halves = Strategy("halves", "two buckets, cut at the median", _halves)
+
+
+# ---- a matcher that names no error but missed and spurious mentions -----------------------------------
+
+
+def _exact_only(gold: Mentions, predicted: Mentions) -> Matching:
+    return match(gold, predicted, matcher="exact")
+
+
+plain = Matcher("plain", "missed and spurious mentions alone", _exact_only)
+
+
+# ---- exports ------------------------------------------------------------------------------------------
+
+
+def _f1_only(document: Evaluation) -> str:
+    return "".join(f"{name} {system.exact.overall.f1}\n" for name, system in document.systems.items())
+
+
+def _fails(document: Evaluation) -> str:
+    raise RuntimeError("this export is never right")
+
+
+mine = Report("mine", "F1 of every system", _f1_only, ".txt")
+broken = Report("broken", "an export with a mistake", _fails, ".txt")
+
+
+# ---- a command: it parses, calls one function and prints ----------------------------------------------
+
+
+def _add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("gold", metavar="GOLD", help="the annotated file")
+
+
+def _run(args: argparse.Namespace) -> int:
+    """Count the mentions of a file by their number of tokens."""
+    mentions = read(args.gold).mentions
+    counts = Counter((mentions.end - mentions.start).tolist())
+    sys.stdout.write("".join(f"{length}\t{counts[length]}\n" for length in sorted(counts)))
+    return 0
+
+
+LENGTHS = Command(_add, _run, "examples:\n  spanwise lengths gold.conll")
