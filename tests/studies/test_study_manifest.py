@@ -38,10 +38,13 @@ def test_datasets_and_systems_are_sorted(tmp_path: Path) -> None:
 
 
 def test_pairs_that_differ_in_only_one_factor_are_compared_larger_first(tmp_path: Path) -> None:
-    # The system `rules` has no size, so it is not compared with the two that have one.
-    assert pairs(read(tmp_path, MANIFEST)) == [("large", "small", "size")]
+    assert pairs(read(tmp_path, MANIFEST)) == [
+        ("large", "rules", "size"),
+        ("large", "small", "size"),
+        ("rules", "small", "size"),
+    ]
     text = MANIFEST.replace("{size = 300}", '{size = 300, decoder = "crf"}')
-    assert pairs(read(tmp_path, text)) == []
+    assert pairs(read(tmp_path, text)) == [("rules", "small", "size")]
 
 
 def test_explicit_pairs_keep_their_direction_and_join_those_of_factors(tmp_path: Path) -> None:

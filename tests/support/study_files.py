@@ -65,6 +65,7 @@ factors = {size = 300}
 factors = {size = 100}
 
 [systems.rules]
+factors = {size = 200}
 """
 
 
