@@ -119,8 +119,8 @@ def test_slices_that_are_found_after_others_are_explained(
         listed = client.get(f"/api/v1/golds/{gold}/weak?a=memoriser&b=swapper").json()["slices"]
         assert [row["p"] is None for row in listed] == [False, True, True]
         page = client.get(f"/g/{gold}/weak?a=memoriser&b=swapper").text
-        assert page.count(">later<") == 2
-        assert "Later: found on the mentions that remain after removing the slices above" in page
+        assert page.count('<td class="num">–</td></tr>') == 2
+        assert "–: found on the mentions that remain after removing the slices above" in page
 
 
 def test_a_comparison_is_limited_to_a_slice(larger: Path) -> None:

@@ -107,7 +107,7 @@ def _environment() -> Environment:
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,
         interval=words.interval, p=words.p_value, format_p=words.format_p,
         signed_interval=words.signed_interval, attribute=words.attribute, moment=_moment, day=_day,
-        capitalised=words.capital, listed_p=words.listed_p,
+        capitalised=words.capital, later_note=words.later_note, listed_p=words.listed_p,
         small_p=words.small_p, plain_level=plain_level,
     )  # fmt: skip
     environment.globals.update(
