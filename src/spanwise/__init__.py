@@ -12,6 +12,7 @@ __all__ = [
     "Annotation",
     "ChoiceError",
     "Corpus",
+    "Data",
     "InputError",
     "Mentions",
     "Metric",
@@ -30,6 +31,7 @@ __all__ = [
     "find_slices",
     "leaks",
     "load",
+    "open",
     "paper",
     "place",
     "plan",
@@ -48,6 +50,7 @@ _HOMES = {
     "Annotation": "corpus:Annotation",
     "ChoiceError": "errors:ChoiceError",
     "Corpus": "corpus:Corpus",
+    "Data": "data:Data",
     "InputError": "errors:InputError",
     "Mentions": "corpus:Mentions",
     "Metric": "metric:Metric",
@@ -66,6 +69,7 @@ _HOMES = {
     "find_slices": "slices:find_slices",
     "leaks": "leakage:leaks",
     "load": "document.loading:load",
+    "open": "data:open_data",
     "paper": "reports.paper:paper",
     "place": "placement:place",
     "plan": "planning:plan",
@@ -84,6 +88,8 @@ if TYPE_CHECKING:
     from spanwise.calibration import apply_threshold, confidence
     from spanwise.corpus import Annotation, Corpus, Mentions
     from spanwise.curves import curve
+    from spanwise.data import Data
+    from spanwise.data import open_data as open
     from spanwise.description import describe
     from spanwise.document.evaluation import Result
     from spanwise.document.loading import load

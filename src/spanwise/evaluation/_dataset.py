@@ -399,6 +399,28 @@ def ignore_progress(step: str, done: int, total: int) -> None:
 SPARK = ("pyspark.", "spanwise.engines.spark")  # the modules of Spark's types, and of our engines on it
 
 
+class OpenedInputs(Inputs, frozen=True, eq=False):
+    """Sources that were read for several questions, which functions take in place of gold."""
+
+    training: TrainingFacts
+
+    @classmethod
+    def of(cls, inputs: Inputs) -> OpenedInputs:
+        """Collect the facts from the training data."""
+        keys = {key: getattr(inputs, key) for key in inputs.__struct_fields__}
+        return cls(**keys, training=TrainingFacts.of(inputs.train))
+
+    def without_systems(self) -> OpenedInputs:
+        """Gold and training data alone."""
+        entries = tuple(entry for entry in self.entries if entry.role == "gold")
+        return replace(self, systems={}, predicted={}, alignment={}, entries=entries)
+
+
+def training_facts(inputs: Inputs) -> TrainingFacts:
+    """What is known from the training data of sources in memory."""
+    return inputs.training if isinstance(inputs, OpenedInputs) else TrainingFacts.of(inputs.train)
+
+
 class UnopenedSources(Struct, frozen=True, eq=False):
     """The sources that a verb was given, and how to read them."""
 
@@ -489,7 +511,7 @@ def open_sources(
 
 def open_inputs(inputs: Inputs, choices: Choices, *, always_tough: bool = False) -> OpenedSources:
     """Open data that have already been read, as one block."""
-    opened = prepare_source(OneBlock(inputs), choices, TrainingFacts.of(inputs.train), local_engine(1))
+    opened = prepare_source(OneBlock(inputs), choices, training_facts(inputs), local_engine(1))
     return replace(opened, shared=replace(opened.shared, always_tough=always_tough))
 
 
@@ -507,7 +529,7 @@ def open_locally(
         inputs = _read_whole(sources)
         progress("read", 1, 1)
         choices.check_systems(list(inputs.systems))
-        source, training = OneBlock(inputs), TrainingFacts.of(inputs.train)
+        source, training = OneBlock(inputs), training_facts(inputs)
         needs_training = sources.alone and inputs.train
         train = TrainingData(TrainingFiles.in_memory(inputs.train), block_engine) if needs_training else None
     else:
@@ -543,7 +565,9 @@ def open_locally(
 
 
 def _read_whole(sources: UnopenedSources) -> Inputs:
-    """Read the sources whole."""
+    """Read the sources whole, unless they were read for several questions."""
+    if isinstance(sources.gold, OpenedInputs):
+        return sources.gold.without_systems() if sources.alone else sources.gold
     reading = sources.choices.reading
     if sources.alone:
         return read_gold_inputs(sources.gold, sources.train, reading=reading, name=sources.name)
