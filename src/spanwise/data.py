@@ -45,7 +45,10 @@ _OF_OPENING = frozenset(
     {"source", "test", "gold", "systems", "train", "name", "align", "score_column", "identity"}
 )
 # Keywords of `evaluate` that read further sources, or read the same ones in another way.
-_ELSEWHERE = ("memory", "workers", "engine", "answers", "silver", "random_sample", "preset", "switched_off")
+_ELSEWHERE = (
+    "memory", "workers", "engine", "answers", "silver", "random_sample", "preset", "switched_off", "spacy",
+    "hf", "trust",
+)  # fmt: skip
 # Keywords of `evaluate` that leave mentions, buckets and sentences as they are.
 _OF_TESTS = frozenset(
     {"resamples", "seed", "confidence", "correction", "primary", "pairs", "command", "tags"}
