@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from spanwise.alignment import How
 from spanwise.attributes import Attribute
@@ -17,13 +20,15 @@ from spanwise.document.confidence import Confidence
 from spanwise.document.dataset import Description
 from spanwise.document.evaluation import Result
 from spanwise.document.leaks import Leaks
+from spanwise.document.tuples import Tuples
 from spanwise.errors import ChoiceError, unknown
-from spanwise.evaluation import evaluate, has_runs
+from spanwise.evaluation import evaluate, has_runs, named_sources
 from spanwise.evaluation._blocks import OneBlock, ReadLabels
 from spanwise.evaluation._choices import Choices, ResampledUnits, read_gold_inputs, read_inputs
 from spanwise.evaluation._dataset import OpenedInputs, is_spark
 from spanwise.evaluation.result import KeptMentions
 from spanwise.formats import (
+    File,
     looks_merged,
     opened,
     read,
@@ -32,6 +37,8 @@ from spanwise.formats import (
     side_by_side,
 )
 from spanwise.leakage import leaks
+from spanwise.relations import tuples
+from spanwise.relations.records import holds_tuples
 from spanwise.slices import find_slices, slices_of
 from spanwise.streams import pipes_read_once
 
@@ -125,6 +132,10 @@ def open_data(
     scores = {} if score_column is None else {"columns": {"score": score_column}}
     if isinstance(gold, str | os.PathLike):
         gold = opened(gold, encoding=reading.get("encoding"), limits=reading.get("limits"))
+    files = None
+    if isinstance(gold, File) and holds_tuples(gold):
+        files = TupleFiles.of(gold, systems, train, reading)
+        gold, systems, train = files.gold, files.systems, files.train
     if systems is None and not looks_merged(gold, **reading):
         inputs = read_gold_inputs(gold, train, reading=reading, name=name)
     else:
@@ -140,7 +151,38 @@ def open_data(
     ResampledUnits.of(inputs.corpus, unit)  # an error if there are no such units
     data = OpenedInputs.of(inputs)
     (OneBlock(data).read_labels | ReadLabels(data.training.labels)).check(reading)
-    return Data(data, shared, reading)
+    return Data(data, shared, reading, files)
+
+
+class TupleFiles(Struct, frozen=True, eq=False):
+    """Files of tuples, whose bytes are kept: their mentions are opened, and their tuples read on request."""
+
+    gold: object
+    systems: object
+    train: object
+
+    @classmethod
+    def of(cls, gold: object, systems: object, train: object, reading: Mapping[str, Any]) -> TupleFiles:
+        """Read all bytes of the files."""
+
+        def kept(source: object) -> object:
+            if not isinstance(source, str | os.PathLike) or Path(source).is_dir():
+                return source
+            file = opened(source, encoding=reading.get("encoding"), limits=reading.get("limits"))
+            stored = file.stored
+            return File.of_bytes(file.path, stored, sha256=file.sha256, encoding=file.encoding)
+
+        named = None if systems is None else {key: kept(one) for key, one in named_sources(systems).items()}
+        return cls(kept(gold), named, kept(train))
+
+    def again(self) -> TupleFiles:
+        """The same files, from which nothing has been read."""
+
+        def fresh(source: object) -> object:
+            return source.again() if isinstance(source, File) else source
+
+        named = {key: fresh(one) for key, one in named_sources(self.systems).items()}
+        return TupleFiles(fresh(self.gold), named, fresh(self.train))
 
 
 def _kept(given: object) -> object:
@@ -151,8 +193,14 @@ def _kept(given: object) -> object:
 class Data:
     """Sources that are read, aligned and surveyed; made by `spanwise.open`."""
 
-    def __init__(self, inputs: OpenedInputs, shared: Mapping[str, Any], reading: Mapping[str, Any]) -> None:
-        self._inputs, self._shared, self._reading = inputs, dict(shared), dict(reading)
+    def __init__(
+        self,
+        inputs: OpenedInputs,
+        shared: Mapping[str, Any],
+        reading: Mapping[str, Any],
+        tuples: TupleFiles | None = None,
+    ) -> None:
+        self._inputs, self._shared, self._reading, self._tuples = inputs, dict(shared), dict(reading), tuples
         self._evaluation: Result | None = None  # with the options of all questions
 
     def __repr__(self) -> str:
@@ -217,6 +265,17 @@ class Data:
         return self._evaluation.errors(
             system, kind=kind, gold=gold, predicted=predicted, where=where, limit=limit
         )
+
+    def tuples(self, **options: Any) -> Tuples:
+        """Score the tuples of files that hold some; `options` are keywords of `spanwise.tuples`."""
+        keywords = self._keywords("tuples", tuples, options)
+        self._asked("tuples")
+        if self._tuples is None:
+            raise ChoiceError(
+                f"{self._inputs.gold.reading.path} is not a file of tuples.\nOpen one, or ask about mentions."
+            )
+        files = self._tuples.again()
+        return tuples(files.gold, files.systems, train=files.train, **keywords, **self._reading)
 
     def _asked(self, question: str) -> OpenedInputs:
         """The data for a question about systems."""

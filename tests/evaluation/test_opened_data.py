@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -157,3 +158,28 @@ def test_columns_of_a_frame_can_be_opened() -> None:
     data = spanwise.open(frame, ["crf"], tag_column="expert", resamples=0)
     expected = spanwise.evaluate(frame, gold="expert", systems=["crf"], resamples=0)
     assert data.evaluate().to_json() == expected.to_json()
+
+
+def test_a_file_of_tuples_answers_about_mentions_and_tuples(tmp_path: Path) -> None:
+    def line(tail: int) -> str:
+        mentions = [
+            {"id": "m1", "start": 0, "end": 1, "label": "PER"},
+            {"id": "m2", "start": tail, "end": 3, "label": "ORG"},
+        ]
+        fact = {"type": "leads", "roles": {"head": "m1", "tail": "m2"}}
+        unit = {"tokens": ["Ida", "runs", "Marrow"], "mentions": mentions, "tuples": [fact]}
+        return json.dumps(unit) + "\n"
+
+    gold, mine, train = (tmp_path / f"{name}.jsonl" for name in ("gold", "mine", "train"))
+    gold.write_text(line(2) * 6)
+    mine.write_text(line(2) * 2 + line(1) * 4)
+    train.write_text(line(2))
+    with opens(tmp_path) as seen:
+        data = spanwise.open(gold, mine, train=train, resamples=20)
+        strict, head = data.tuples(), data.tuples(criterion="head")
+        evaluated = data.evaluate()
+    assert seen == {"gold.jsonl": 1, "mine.jsonl": 1, "train.jsonl": 1}
+    assert strict.to_json() == spanwise.tuples(gold, mine, train=train, resamples=20).to_json()
+    again = spanwise.tuples(gold, mine, train=train, resamples=20, criterion="head")
+    assert head.to_json() == again.to_json()
+    assert evaluated.to_json() == spanwise.evaluate(gold, mine, train=train, resamples=20).to_json()

@@ -136,6 +136,11 @@ def tuple_format_of(file: File) -> TupleFormat:
     )  # fmt: skip
 
 
+def holds_tuples(file: File) -> bool:
+    """Whether a format of files with tuples recognises the file."""
+    return any(form.recognise(file) is not None for form in TUPLE_FORMATS)
+
+
 def read_records(
     source: str | os.PathLike[str] | File,
     *,
