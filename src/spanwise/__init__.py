@@ -22,6 +22,7 @@ __all__ = [
     "agree",
     "apply_threshold",
     "attribute",
+    "changes",
     "compare",
     "confidence",
     "curve",
@@ -60,6 +61,7 @@ _HOMES = {
     "apply_threshold": "calibration:apply_threshold",
     "agree": "agreement:agree",
     "attribute": "attributes:register",
+    "changes": "changing:changes",
     "compare": "evaluation:compare",
     "confidence": "calibration:confidence",
     "curve": "curves:curve",
@@ -86,6 +88,7 @@ if TYPE_CHECKING:
     from spanwise.agreement import agree
     from spanwise.attributes import register as attribute
     from spanwise.calibration import apply_threshold, confidence
+    from spanwise.changing import changes
     from spanwise.corpus import Annotation, Corpus, Mentions
     from spanwise.curves import curve
     from spanwise.data import Data

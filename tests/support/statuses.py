@@ -16,9 +16,9 @@ from pathlib import Path
 
 ROOMS = [
     "scipy.stats", "spanwise_taggers.api", *(f"spanwise.{room}" for room in (
-        "agreement", "calibration", "curves", "description", "evaluation", "explanation", "placement",
-        "planning", "sampling", "reports.outlets", "reports.tables", "reports.terminal", "slices",
-        "leakage", "studies", "suspicion",
+        "agreement", "calibration", "changing", "curves", "description", "evaluation", "explanation",
+        "placement", "planning", "sampling", "reports.outlets", "reports.tables", "reports.terminal",
+        "slices", "leakage", "studies", "suspicion",
     )),
     "spanwise.reports.terminal._analyses", "spanwise.reports.terminal._data",
 ]  # fmt: skip
@@ -43,7 +43,7 @@ CALLS: dict[str, list[list[str]]] = {
         ["leaks", "gold.conll", "pred.conll"],
         ["tuples", "gold.conll", "pred.conll"],
         ["sample", "gold.conll", "-n", "1", "-o", "sample.conll"], ["plan", "result.json"],
-        ["curve", "result.json"],
+        ["curve", "result.json"], ["changes", "result.json", "result.json"],
         ["confidence", "gold.jsonl", "scored.jsonl", "--resamples", "10"],
         ["apply", "scored.jsonl", "--threshold", "0.5", "-o", "kept.jsonl"],
         ["agree", "gold.conll", "pred.conll"], ["agree", "gold.conll", "pred.conll", "--json", "-"],

@@ -24,6 +24,7 @@ from spanwise.views.cells import Column, Grid, Interval, NamedNumbers, Number, P
 
 SYSTEMS = "a=swapper.conll b=memoriser.conll"
 COMMANDS = {
+    "changes": "changes sizes/1.json sizes/2.json",
     "confidence": "confidence gold.conll a=scored.jsonl b=scored.jsonl --train train.conll --attributes fu20",
     "curve": "curve sizes",
     "leaks": f"leaks gold.conll {SYSTEMS} --train train.conll --attributes fu20",

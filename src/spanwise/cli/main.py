@@ -25,6 +25,7 @@ GROUPS = {
         "demo": ("about", "make a small corpus with three flawed systems, and evaluate them"),
         "evaluate": ("evaluating", "score one or more systems against gold and explain the scores"),
         "compare": ("evaluating", "test which of several systems is better, and where"),
+        "changes": ("saved", "say what broke and what was fixed between two saved results"),
         "errors": ("analyses", "list the errors with their sentences"),
         "slices": ("analyses", "find combinations of conditions on which a system is weak"),
         "report": ("saved", "make the HTML page of a saved result"),

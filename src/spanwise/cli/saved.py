@@ -1,4 +1,4 @@
-"""Commands for saved results: `report`, `figures`, `table`, `export` and `workbench`."""
+"""Commands for saved results: `changes`, `report`, `figures`, `table`, `export` and `workbench`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,30 @@ if TYPE_CHECKING:
     from spanwise.document import Document
     from spanwise.gates import Outcome
     from spanwise.reports.tables import Table
+
+
+CHANGES_EXAMPLES = """examples:
+  spanwise changes last.json run.json
+  spanwise changes last.json run.json --system crf --html changes.html"""
+
+
+def add_changes(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `spanwise changes`."""
+    from spanwise.cli.arguments import add_document
+
+    parser.add_argument("earlier", metavar="OLD.json", help="the earlier result, written by --json")
+    parser.add_argument("later", metavar="NEW.json", help="the later result, over the same gold data")
+    parser.add_argument("--system", metavar="NAME", help="only this system (default: all that both have)")
+    add_document(parser.add_argument_group("what to show and write"))
+
+
+def run_changes(args: argparse.Namespace) -> int:
+    """Say which mentions broke and were fixed between two saved results, and whether F1 differs."""
+    from spanwise.changing import changes
+    from spanwise.cli.arguments import finish_document
+
+    finish_document(args, changes(args.earlier, args.later, system=args.system))
+    return 0
 
 
 REPORT_EXAMPLES = """examples:
@@ -343,6 +367,7 @@ def run_workbench(args: argparse.Namespace) -> int:
 
 
 COMMANDS = {
+    "changes": Command(add_changes, run_changes, CHANGES_EXAMPLES),
     "report": Command(add_report, run_report, REPORT_EXAMPLES),
     "figures": Command(add_figures, run_figures, FIGURES_EXAMPLES),
     "paper": Command(add_paper, run_paper, PAPER_EXAMPLES),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVa
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from spanwise.document import Count, Document, Part, Settings
+from spanwise.document import Count, Document, DocumentLike, Part, Settings
 from spanwise.document.analyses import PlacementDocument, Slices
 from spanwise.document.dataset import DatasetFacts, Suspects
 from spanwise.document.scores import Comparison, Findings, Outcome, Subset, SystemScores, TaskFinding
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from spanwise.corpus import Mentions
+    from spanwise.document.changes import Changes
     from spanwise.document.confidence import Confidence, SystemConfidence
     from spanwise.evaluation import Inputs
     from spanwise.matching import Matching
@@ -341,6 +342,16 @@ class ScoreGrid(Document, frozen=True, kw_only=True):
         """All scores as a polars data frame, one row per score."""
         frame: polars.DataFrame = resolve("reports.outlets:to_polars")(self)
         return frame
+
+    def changes(self, other: DocumentLike, *, system: str | None = None) -> Changes:
+        """The mentions that a later result over the same gold data broke and fixed, with tests of F1.
+
+        Args:
+            other: the later result.
+            system: only the system of this name.
+        """
+        document: Changes = resolve("changing:changes")(self, other, system=system)
+        return document
 
     def _repr_html_(self) -> str:
         return str(resolve("reports.notebook:notebook_table")(self))

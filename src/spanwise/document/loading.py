@@ -32,6 +32,7 @@ KINDS = {
     "tuples": "document.tuples:Tuples",
     "plan": "document.planning:PlanDocument",
     "curve": "document.planning:LearningCurve",
+    "changes": "document.changes:Changes",
 }
 SUMMARY = "document.evaluation:EvaluationSummary"
 

@@ -43,11 +43,14 @@ from spanwise.uncertainty import Resampling
 __all__ = [
     "Change",
     "Check",
+    "ComparedData",
     "Outcome",
     "check_points",
     "check_same_gold",
     "compare_documents",
     "compare_two",
+    "compared_data",
+    "differing",
     "evaluation_of",
     "gate",
 ]
@@ -562,8 +565,10 @@ class _Compared(Struct, frozen=True, eq=False):
         resampling = Resampling(units.number, settings.resamples or 0, settings.seed or 0)
         return cls(measures, pairs, resampling, path, units.kind)
 
-    def comparisons(self, confidence: float = CONFIDENCE) -> tuple[Comparison, ...]:
-        """Test only the given score, new system first; with several runs, both data and runs vary."""
+    def comparisons(
+        self, confidence: float = CONFIDENCE, *, only_primary: bool = True
+    ) -> tuple[Comparison, ...]:
+        """Test the given score, or all of its measure, new system first; both data and runs vary."""
         return compare_runs(
             self.runs,
             [(f"new {name}", f"old {before}") for name, before in self.pairs],
@@ -571,7 +576,7 @@ class _Compared(Struct, frozen=True, eq=False):
             confidence=confidence,
             correction=CORRECTION,
             primary=self.path,
-            only_primary=True,
+            only_primary=only_primary,
             unit=self.unit,
         )
 
@@ -597,6 +602,61 @@ class _Compared(Struct, frozen=True, eq=False):
             self.resampling,
             interval_at,
         )
+
+
+class ComparedPair(Struct, frozen=True):
+    """A system, the one that it is compared with, and the tests of the difference, later minus earlier."""
+
+    title: str
+    system: str
+    earlier: str
+    comparison: Comparison
+
+
+class ComparedData(Struct, frozen=True):
+    """Two results on one dataset: the pairs of their systems, with the tests of all exact scores."""
+
+    datasets: tuple[str, str]  # the names in the later and in the earlier result
+    pairs: tuple[ComparedPair, ...]
+    unit: str
+    units: int
+
+
+def compared_data(
+    later: Document, earlier: Document, names: Sequence[str], *, system: str | None = None
+) -> list[ComparedData]:
+    """Compare the systems of two results, dataset by dataset, by all exact scores.
+
+    Args:
+        names: what messages call the later and the earlier result.
+        system: only this system of the later result.
+
+    Raises:
+        InputError: the results are not over the same gold data, lack their counts or share no system.
+        ChoiceError: the later result has no such system.
+    """
+    new, old = (_over_gold(document, name) for document, name in zip((later, earlier), names, strict=True))
+    found = []
+    for now, then in _datasets(new, old, names[1]):
+        check_gold([now.counted, then.counted], names)
+        if system is not None and system not in now.systems:
+            raise unknown("system", system, now.systems)
+        pairs = [pair for pair in _pairs(now, then) if system in (None, pair[0])]
+        if not pairs:
+            raise InputError(
+                f"{names[1]}: it has no system {system!r}, so there is nothing to compare it with.\n"
+                "Give the systems the same names, as in name=path."
+            )
+        assert isinstance(later, Evaluation | Study)
+        counted = _Compared.of(now, then, pairs, later.settings, "f1")
+        tests = counted.comparisons(later.settings.confidence or CONFIDENCE, only_primary=False)
+        compared = tuple(
+            ComparedPair(now.title(pair[0]), *pair, row) for pair, row in zip(pairs, tests, strict=True)
+        )
+        found.append(
+            ComparedData((now.dataset, then.dataset), compared, counted.unit, counted.resampling.units)
+        )
+    return found
 
 
 def _points(value: float | None) -> str:

@@ -69,7 +69,7 @@ for _name, _summary, _target, _suffix, _extra, _takes in (
         "outlets:step_summary",
         ".md",
         None,
-        ("checks", "changes", "notes"),
+        ("checks", "changes", "notes", "earlier"),
     ),
     ("junit", "JUnit XML of the thresholds", "outlets:junit", ".xml", None, ("checks",)),
     (

@@ -32,7 +32,9 @@ from spanwise.reports._shown import shown_datasets
 from spanwise.reports.tables import Cell, Number, Table, markdown, tables
 from spanwise.settings import CONFIDENCE
 from spanwise.statistics import LEVEL
+from spanwise.views import view
 from spanwise.views import wording as say
+from spanwise.views.cells import Paragraphs, text_of
 from spanwise.views.verdict import shown_findings, verdict
 from spanwise.views.wording import ERRORS, defined, visible
 
@@ -471,6 +473,38 @@ def _changes(changes: Sequence[ChangedScore], confidence: float) -> str:
     return "### Since the earlier result\n\n" + "\n".join(rows)
 
 
+def _changed(document: Document, earlier: DocumentLike) -> list[str]:
+    """What broke and what was fixed: by label, and in sentences, of which those of the fixed are folded."""
+    from spanwise.changing import changes
+
+    try:
+        shown = view(changes(earlier, document))
+    except InputError as error:  # an earlier result without mentions still has scores to compare
+        return [markdown(str(error))]
+    told = [shown.verdict, *shown.statements]
+    parts = [markdown(" ".join(map(str, told)))]
+    for section in shown.sections:
+        kind, title = section.name.partition("-")[0], markdown(say.capital(str(section.title)))
+        grid = section.table
+        if kind == "labels" and grid is not None:
+            titles = [column.title for column in grid.columns]
+            rules = ["---:" if column.right else "---" for column in grid.columns]
+            rows = [[markdown(text_of(cell)) for cell in row] for row in grid.rows]
+            lines = ["| " + " | ".join(row) + " |" for row in (titles, rules, *rows)]
+            parts.append("\n".join(lines))
+        for block in section.blocks:
+            if kind not in ("broken", "fixed") or not isinstance(block, Paragraphs):
+                continue
+            quoted = "\n".join(f"- {markdown(str(text))}" for text in block.texts)
+            about = f"{title} ({section.note})"
+            parts.append(
+                f"**{about}**\n\n{quoted}"
+                if kind == "broken"
+                else f"<details><summary>{about}</summary>\n\n{quoted}\n\n</details>"
+            )
+    return parts
+
+
 def _f1(value: float | None) -> str:
     """A score with two decimals, as in gates, because a pull request may change little."""
     return "n/a" if value is None else f"{100 * value:.2f}"
@@ -482,11 +516,13 @@ def step_summary(
     checks: Sequence[Checked] = (),
     changes: Sequence[ChangedScore] = (),
     notes: Sequence[str] = (),
+    earlier: DocumentLike | None = None,
 ) -> str:
     """Markdown for `$GITHUB_STEP_SUMMARY`: the answer, findings, thresholds, scores; the rest is folded.
 
     With `changes` since an earlier result, a table shows how every system changed; a difference
-    whose interval excludes 0 is bold if p is below .05 as well.
+    whose interval excludes 0 is bold if p is below .05 as well. With the `earlier` result itself, the
+    labels and the first sentences say what broke and what was fixed.
     """
     document = as_document(document)
     by_name = tables(document)
@@ -507,6 +543,8 @@ def step_summary(
     if changes:
         confidence = document.settings.confidence if isinstance(document, Evaluation) else CONFIDENCE
         parts.append(_changes(changes, confidence))
+    if earlier is not None:
+        parts += _changed(document, earlier)
     if notes:
         parts.append("\n".join(f"- {markdown(note)}" for note in notes))
     if "holistic" in by_name:

@@ -87,6 +87,7 @@ class View(Struct, frozen=True, kw_only=True):
 
 
 VIEWS = {
+    "changes": "changes:changes_view",
     "confidence": "confidence:confidence_view",
     "leaks": "leaks:leaks_view",
     "curve": "planning:curve_view",
