@@ -155,7 +155,10 @@ class _Spacy:
         try:
             self._nlp = spacy.load(path)
         except (OSError, ValueError, KeyError, ImportError) as error:
-            raise InputError(f"{folder}: spaCy cannot load this pipeline: {_line(error)}") from error
+            raise InputError(
+                f"{folder}: spaCy cannot load this pipeline: {_line(error)}.\n"
+                "Load it with spacy.load to see what is missing."
+            ) from error
 
     def rows(self, corpus: Corpus, progress: Progress) -> Iterator[tuple[int, int, int, str, float | None]]:
         from spacy.tokens import Doc
@@ -229,7 +232,10 @@ class _Transformers:
                 folder, use_safetensors=True, **local
             )
         except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
-            raise InputError(f"{folder}: Transformers cannot load this model: {_line(error)}") from error
+            raise InputError(
+                f"{folder}: Transformers cannot load this model: {_line(error)}.\n"
+                "Load it with AutoModelForTokenClassification to see what is missing."
+            ) from error
         self._torch = torch
         self._model.eval()
         config = self._model.config
@@ -294,4 +300,4 @@ def _spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
 
 def _line(error: Exception) -> str:
     """The first line of an error of another library."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200].rstrip(".")
