@@ -58,7 +58,11 @@ def originals() -> tuple[bytes, ...]:
         {"a": spanwise.read(seeds.SYSTEM * 20, tokens=all_words)},
         silver=spanwise.read(seeds.GOLD * 20, tokens=all_words), random_sample=True, resamples=20,
     )  # fmt: skip
-    made = (study, split, whole, judged)
+    curve = spanwise.curve(dict.fromkeys((100, 200, 400, 800), whole))
+    changes = spanwise.changes(spanwise.evaluate(seeds.GOLD, {"a": seeds.GOLD}, tokens=seeds.TOKENS), whole)
+    gold, predicted = seeds.tuples()
+    tuples = spanwise.tuples(gold, {"a": predicted, "b": gold}, train=gold, resamples=20)
+    made = (study, split, whole, judged, spanwise.plan(whole), spanwise.plan(judged), curve, changes, tuples)
     return (*seeds.documents(), *(document.to_json().encode() for document in made))
 
 

@@ -185,6 +185,32 @@ def documents() -> tuple[bytes, ...]:
 
 
 @cache
+def tuples() -> tuple[list[dict[str, object]], ...]:
+    """Gold tuples and predictions of them, with an event, an attribute and a link among relations."""
+    tokens = ["Ida", "Fenwick", "runs", "Petrel", "in", "Oslo"]
+    spans = [("a", 0, 2, "PER"), ("b", 3, 4, "ORG"), ("c", 5, 6, "LOC"), ("d", 2, 3, "EVT")]
+    mentions = [{"id": name, "start": start, "end": end, "label": label} for name, start, end, label in spans]
+    gold = [
+        {"type": "leads", "roles": {"head": "a", "tail": "b"}},
+        {"type": "in", "roles": {"head": "b", "tail": "c"}},
+        {"type": "Run", "trigger": "d", "roles": {"Agent": ["a"], "Place": ["c"]}},
+        {"type": "negation", "roles": {"mention": "a", "value": {"value": "no"}}},
+        {"type": "link", "roles": {"mention": "b", "link": {"link": ["Q1", "NIL"]}}},
+    ]
+    predicted = [
+        {"type": "in", "roles": {"head": "a", "tail": "b"}},
+        {"type": "in", "roles": {"head": "b", "tail": "a"}},
+        {"type": "Run", "trigger": "d", "roles": {"Agent": ["b"]}},
+        {"type": "negation", "roles": {"mention": "a", "value": {"value": "yes"}}},
+        {"type": "link", "roles": {"mention": "b", "link": {"link": "NIL"}}},
+    ]
+    return tuple(
+        [{"id": str(number), "tokens": tokens, "mentions": mentions, "tuples": rows} for number in range(3)]
+        for rows in (gold, predicted)
+    )
+
+
+@cache
 def worksheets() -> tuple[bytes, ...]:
     """Completed worksheets."""
     import spanwise

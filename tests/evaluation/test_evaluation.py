@@ -262,7 +262,7 @@ def test_two_files_with_one_name_are_refused(tmp_path: Path) -> None:
 def test_results_can_be_inspected() -> None:
     result = evaluated([["B-PER", "O"]], [["O", "B-PER"]])
     assert list(result) == ["mine"]
-    assert "mine: F1 0.00" in repr(result)
+    assert repr(result) == "<spanwise.Result <tags>: mine scores 0.0 F1.>"
     assert repr(result["mine"]).startswith("<spanwise.SystemResult mine: F1 0.00; exact, fair, ")
     assert not hasattr(result, "f1") and copy.copy(result).signature == result.signature
     assert result["mine"].matching.gold_partner.tolist() == [-1]

@@ -77,8 +77,9 @@ def without_traces(document: Any) -> dict[str, Any]:
     del plain["inputs"], plain["signature"]
     for name in ("map", "predicted_map", "only", "without"):
         plain["settings"].pop(name, None)
-    # The finding about the data counts repairs, also those of mentions that are left out afterwards.
+    # Repairs are counted in findings and tasks, also those of mentions that are left out afterwards.
     plain["findings"] = [row for row in plain["findings"] if row["kind"] not in ("alias", "data")]
+    plain["tasks"] = [row for row in plain["tasks"] if row["kind"] not in ("alias", "repairs")]
     return plain
 
 

@@ -199,8 +199,7 @@ def test_training_ends_after_some_epochs_without_a_better_score(demo: dict[str, 
 
 
 def test_plain_gradient_descent_learns(demo: dict[str, str]) -> None:
-    settings = {"preset": "fu19", "epochs": 3, "rate": 0.1}
-    curve = trained(demo, "CnoneWrandLstmCrf", **settings).report["curve"]
+    curve = trained(demo, "CnoneWrandLstmCrf", preset="fu19", epochs=3, rate=0.1).report["curve"]
     assert curve[-1]["loss"] < 0.8 * curve[0]["loss"]
 
 

@@ -92,7 +92,10 @@ def _case(
 def _written(response: object) -> str:
     if response is None or isinstance(response, str):
         return response or ""
-    return json.dumps(response, ensure_ascii=False, default=str)
+    try:
+        return json.dumps(response, ensure_ascii=False, default=str)
+    except RecursionError:  # nested too deeply to be written, as it was to be read
+        return ""
 
 
 def _cut(text: str) -> str:

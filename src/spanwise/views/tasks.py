@@ -25,7 +25,7 @@ class TaskWords(Struct, frozen=True, kw_only=True):
         title: what to do, as a sentence.
         reason: the count that shows it.
         gain: what it could gain, such as "up to +3.0 F1"; empty if that is unknown.
-        command: the command that opens its sentences or does it; empty for data in memory.
+        command: the command that opens its sentences or does it; for data in memory an option, or empty.
         number: how many errors there are to look at, and `filter`, by which the page selects them.
         check: whether it is about the data, not about a system.
     """
@@ -188,14 +188,15 @@ def _weakest(document: Evaluation, task: TaskFinding) -> str:
 
 
 def _command(document: Evaluation, task: TaskFinding, saved: str | None) -> str:
-    """The command that opens the sentences of a task, or that does it; empty without files."""
+    """The command that opens the sentences of a task, or that does it; without files its option, or empty."""
     command, inputs = document.settings.command, document.inputs
     gold = next((row.path for row in inputs if row.role == "gold"), None)
     reading = errors_command(document, task.system or next(iter(document.systems)), saved)
     match task.kind:
         case "alias":
             label, alias = task.names
-            return f"{visible(command)} --map {quoted(f'{alias}={label}')}" if command else ""
+            rule = f"--map {quoted(f'{alias}={label}')}"
+            return f"{visible(command)} {rule}" if command else rule
         case "pattern":
             return f"{reading} --pattern {quoted(task.names[0])}" if reading else ""
         case "label":
