@@ -36,8 +36,8 @@ from benchmarks.data import SYSTEMS, Described, make, size_of
 from spanwise.attributes import SummedLexicon
 from spanwise.engines import keep_freed_memory, spark
 from spanwise.engines.spark import Sent, SparkEngine, spark_session
-from spanwise.evaluation._blocks import FORM, WORD
-from spanwise.evaluation._dataset import BlockContext
+from spanwise.evaluation.blocks import FORM, WORD
+from spanwise.evaluation.dataset import BlockContext
 
 RESULTS = Path(__file__).parent / "results" / "spark.md"
 TICKS = os.sysconf("SC_CLK_TCK")

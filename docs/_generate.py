@@ -110,7 +110,7 @@ def names() -> Iterator[str]:
 def holdings() -> Iterator[str]:
     """The table of what each format that is written can hold, which the page on formats shows."""
     from spanwise.formats import FORMATS
-    from spanwise.formats._holding import ASPECTS
+    from spanwise.formats.holding import ASPECTS
 
     written = [form for form in FORMATS if form.holds is not None]
     yield f"| what | {' | '.join(f'`{form.name}`' for form in written)} |"

@@ -24,7 +24,7 @@ from spanwise.document import DocumentLike
 from spanwise.document.loading import load
 from spanwise.errors import SpanwiseError
 from spanwise.gates import gate
-from spanwise.gates._merging import compare_documents
+from spanwise.gates.merging import compare_documents
 from spanwise.reports import REPORTS, render
 from spanwise.reports.tables import table, tables
 

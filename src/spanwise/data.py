@@ -23,9 +23,9 @@ from spanwise.document.leaks import Leaks
 from spanwise.document.tuples import Tuples
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation import evaluate, has_runs, named_sources
-from spanwise.evaluation._blocks import OneBlock, ReadLabels
-from spanwise.evaluation._choices import Choices, ResampledUnits, read_gold_inputs, read_inputs
-from spanwise.evaluation._dataset import OpenedInputs, is_spark
+from spanwise.evaluation.blocks import OneBlock, ReadLabels
+from spanwise.evaluation.choices import Choices, ResampledUnits, read_gold_inputs, read_inputs
+from spanwise.evaluation.dataset import OpenedInputs, is_spark
 from spanwise.evaluation.result import KeptMentions
 from spanwise.formats import (
     File,

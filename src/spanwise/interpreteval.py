@@ -28,7 +28,7 @@ from spanwise.diagnosis import comparative_diagnosis, or_nan, self_diagnosis, sl
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import AttributeScores, BucketLead, BucketLeads, BucketScores
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.evaluation._choices import Choices, Inputs
+from spanwise.evaluation.choices import Choices, Inputs
 from spanwise.evaluation.result import SMALL
 from spanwise.formats import read
 from spanwise.schemes import encode

@@ -232,7 +232,7 @@ def test_a_file_that_cannot_be_read_in_parts_is_reported_to_exceed_the_memory(
     gold, own = tmp_path / "gold.xmi", tmp_path / "own.jsonl"
     gold.write_text(XMI, "utf-8")
     own.write_text('{"text": "\U0001f600 Ann Rome", "spans": []}\n', "utf-8")
-    monkeypatch.setattr("spanwise.evaluation._choices.BYTES_PER_BYTE", 1 << 20)
+    monkeypatch.setattr("spanwise.evaluation.choices.BYTES_PER_BYTE", 1 << 20)
     assert main(["evaluate", str(gold), str(own), "--memory", "4MB"]) == 0
     notes = [line for line in capsys.readouterr().err.splitlines() if "read whole" in line]
     assert len(notes) == 1 and notes[0].startswith(

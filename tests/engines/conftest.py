@@ -40,6 +40,6 @@ def cut_records(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
     def begin(tokens: int) -> None:
         small_parts(monkeypatch, tokens=tokens)
-        monkeypatch.setattr("spanwise.evaluation._choices.BYTES_PER_BYTE", 1 << 40)
+        monkeypatch.setattr("spanwise.evaluation.choices.BYTES_PER_BYTE", 1 << 40)
 
     return begin

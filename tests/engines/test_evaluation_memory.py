@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from spanwise.errors import ChoiceError
-from spanwise.evaluation._choices import AMPLE, DEFAULT_PART, MOST_WORKERS, parts_of
+from spanwise.evaluation.choices import AMPLE, DEFAULT_PART, MOST_WORKERS, parts_of
 
 MB = 1 << 20
 
@@ -22,8 +22,8 @@ def sized(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             with (tmp_path / name).open("wb") as stream:
                 stream.write(b"Rome B-LOC\n" * 20_000)  # enough to detect the format
                 stream.truncate(size // 2)  # a sparse file takes no disk space
-        monkeypatch.setattr("spanwise.evaluation._choices._physical", lambda: have)
-        monkeypatch.setattr("spanwise.evaluation._choices.cores", lambda: cores)
+        monkeypatch.setattr("spanwise.evaluation.choices._physical", lambda: have)
+        monkeypatch.setattr("spanwise.evaluation.choices.cores", lambda: cores)
         given = {"memory": None, "workers": 1, "streamable": True, "reading": {}, **options}
         return parts_of(gold=tmp_path / "gold.conll", systems=[tmp_path / "mine.conll"], **given)
 

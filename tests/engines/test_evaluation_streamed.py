@@ -106,7 +106,7 @@ def test_the_number_of_workers_changes_no_byte(
 def test_files_that_do_not_fit_in_memory_are_read_again_and_give_the_same_bytes(
     files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, workers: int, options: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr("spanwise.evaluation._blocks.KEPT_SHARE", 1 << 60)
+    monkeypatch.setattr("spanwise.evaluation.blocks.KEPT_SHARE", 1 << 60)
     whole, parts = documents(files, monkeypatch, 50, workers=workers, **options)
     assert parts == whole
 

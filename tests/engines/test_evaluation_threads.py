@@ -18,8 +18,8 @@ from spanwise.demo import generate
 def written(folder: Path, monkeypatch: pytest.MonkeyPatch, *, cores: int, **options: Any) -> bytes:
     """The written result of three systems, computed by so many threads."""
     monkeypatch.setattr(engines, "cores", lambda: cores)
-    monkeypatch.setattr("spanwise.evaluation._choices.TWO_READERS", 0 if cores > 1 else 1 << 60)
-    monkeypatch.setattr("spanwise.evaluation._counting.LONG", 0 if cores > 1 else 1 << 60)
+    monkeypatch.setattr("spanwise.evaluation.choices.TWO_READERS", 0 if cores > 1 else 1 << 60)
+    monkeypatch.setattr("spanwise.evaluation.counting.LONG", 0 if cores > 1 else 1 << 60)
     demo = generate(folder, sentences=300)
     result = evaluate(demo.gold, demo.systems, train=demo.train, resamples=50, **options)
     path = folder / f"{cores}.json"
@@ -53,7 +53,7 @@ def test_a_user_function_is_never_called_from_two_threads_at_once(
         requested.append(threads)
         return real(calls, threads=threads)
 
-    monkeypatch.setattr("spanwise.evaluation._counting.together", watched)
+    monkeypatch.setattr("spanwise.evaluation.counting.together", watched)
     written(tmp_path, monkeypatch, cores=2)
     written(tmp_path, monkeypatch, cores=2, attributes=[own(capitals)])
     assert requested == [2, 1]

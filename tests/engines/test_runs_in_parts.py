@@ -105,7 +105,7 @@ def test_files_of_other_cells_stay_closed_while_a_cell_is_counted(
     small_parts(monkeypatch, tokens=60)
     with entered() as calls:
         spanwise.study(folder / "study.toml", workers=1, cache=False, memory="1GB")
-    assert calls["evaluation/_dataset.py", "fix_facts"] == 2
+    assert calls["evaluation/dataset.py", "fix_facts"] == 2
     assert ("evaluation/prepared.py", "ReadGold.of") not in calls
 
 

@@ -10,7 +10,7 @@ import pytest
 import spanwise
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import read, rules_of
-from spanwise.gates._merging import check_same_gold
+from spanwise.gates.merging import check_same_gold
 from spanwise.labels import LabelRules, label_map, label_names
 
 TOKENS = [["Ann", "met", "Bo", "in", "Oslo"], ["Oslo", "fell"]]

@@ -153,7 +153,7 @@ def test_documents_over_the_same_gold_file_are_compared_with_their_mentions(demo
 
 
 def test_too_many_mentions_are_reported_and_not_kept(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("_codes", "_counting"):
+    for module in ("_codes", "counting"):
         monkeypatch.setattr(f"spanwise.evaluation.{module}.MOST_MENTIONS", 30)
     results = [
         spanwise.evaluate(demo.gold, demo.systems, resamples=0, memory=memory) for memory in (None, "1GB")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spanwise.formats._text_tokens import text_tokens, words
+from spanwise.formats.text_tokens import text_tokens, words
 
 LETTERS = st.sampled_from("aZ_9 .,\n\t\r\x0b\x1c\x85\xa0\u2028\u0300\u093f\u0488é中𝄞²٣ªهß'-\0\ud800")
 
@@ -21,7 +21,7 @@ LETTERS = st.sampled_from("aZ_9 .,\n\t\r\x0b\x1c\x85\xa0\u2028\u0300\u093f\u0488
 @example(["a\ud800"], 9)
 def test_many_texts_are_tokenised_like_each_text_alone(texts: list[str], batch: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spanwise.formats._text_tokens.BATCH", batch)
+        patch.setattr("spanwise.formats.text_tokens.BATCH", batch)
         tokens = text_tokens(texts)
     strings = [tokens.vocabulary[code] for code in tokens.codes.tolist()]
     spans = list(zip(tokens.start.tolist(), tokens.end.tolist(), strict=True))

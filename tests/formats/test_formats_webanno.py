@@ -14,8 +14,8 @@ import spanwise
 from spanwise.corpus import Annotation, Pieces, joined_pieces
 from spanwise.errors import InputError
 from spanwise.formats import File, Options
-from spanwise.formats._webanno import sentences_of, webanno_reader
 from spanwise.formats.parts import Cutting, pieces, read_piece, surveyed
+from spanwise.formats.webanno import sentences_of, webanno_reader
 
 HEADER = ["#FORMAT=WebAnno TSV 3.3", "#T_SP=x.POS|value", "#T_SP=x.NamedEntity|identifier|value", "", ""]
 # Labels alone, with a number, several at once, unnamed, with escapes, and with unusual brackets.

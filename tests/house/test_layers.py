@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from benchmarks.house import contract, module_of, parts
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "spanwise"
 MODULES = sorted(SOURCE.rglob("*.py"))
+ROOMS = {path.relative_to(SOURCE).with_suffix("").parts[0] for path in MODULES}
 
 
 def rooms() -> list[list[str]]:
@@ -38,6 +40,36 @@ def test_the_core_is_exactly_what_an_evaluation_needs() -> None:
         needed |= imported
         waiting += imported
     assert needed == {module_of(path) for path in parts(MODULES)["core"]}
+
+
+def imported(path: Path) -> set[str]:
+    """Everything of the package that a file imports, at the top or inside a function, by its full name."""
+    tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return {
+        name
+        for node in tree
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [f"{node.module}.{alias.name}" for alias in node.names]
+            if isinstance(node, ast.ImportFrom)
+            else [node.value.replace(":", ".")]  # looked up by name
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and ":" in node.value
+            else []
+        )
+    }
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_room_imports_a_private_module_of_another(path: Path) -> None:
+    own = path.relative_to(SOURCE).with_suffix("").parts[0]
+    private = {
+        name
+        for name in imported(path)
+        if re.fullmatch(r"[\w.]+", name) and re.search(r"\._[a-z]", name)
+        if name.removeprefix("spanwise.").split(".")[0] in ROOMS - {own}
+    }
+    assert private == set()
 
 
 def test_there_is_no_catch_all_module() -> None:

@@ -39,7 +39,7 @@ EDITS: dict[str, list[Edit]] = {
         ("settings.py", 'Setting("redact"', 'Setting("loud", "shout", "show", bool, False, toml=bool),'),
         ("evaluation/__init__.py", "redact: bool = False,", "loud: bool = False,"),
         ("evaluation/__init__.py", "reading=reading,\n    )  # fmt: skip\n    sources", "loud=loud,"),
-        ("evaluation/_choices.py", "redact: bool\n", "loud: bool"),
+        ("evaluation/choices.py", "redact: bool\n", "loud: bool"),
     ],
     "an export": [
         (

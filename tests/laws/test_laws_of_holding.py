@@ -23,7 +23,7 @@ from typed import present
 from spanwise.corpus import Annotation
 from spanwise.errors import InputError
 from spanwise.formats import FORMATS, read
-from spanwise.formats._holding import ASPECTS
+from spanwise.formats.holding import ASPECTS
 from spanwise.formats.writing import write
 
 NEEDED = {"arrow": "pyarrow", "spacy": "spacy"}

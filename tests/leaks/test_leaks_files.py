@@ -107,7 +107,7 @@ def test_parts_give_the_same_document(
     }  # fmt: skip
     whole = found(folder, **options)
     small_parts(monkeypatch, tokens=40)
-    monkeypatch.setattr("spanwise.evaluation._choices.BYTES_PER_BYTE", 1 << 40)
+    monkeypatch.setattr("spanwise.evaluation.choices.BYTES_PER_BYTE", 1 << 40)
     parts = found(folder, **options, **where)
     assert parts.to_json() == whole.to_json()
     assert whole.systems["a"].buckets["label"]["LOC"].leak_rate == whole.systems["a"].labels["LOC"].leak_rate

@@ -15,7 +15,7 @@ import spanwise
 from spanwise.columns import codes, ints
 from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.errors import InputError
-from spanwise.formats._text_tokens import words
+from spanwise.formats.text_tokens import words
 from spanwise.placement import LEVELS, POLICIES
 from spanwise.scorers import SampleCounts, corpus_score, count_sample
 from spanwise.scorers.dspy import SpanF1

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import spanwise
 from spanwise.evaluation import tables
-from spanwise.evaluation._choices import Choices
-from spanwise.evaluation._counting import EvaluatedBlock
-from spanwise.evaluation._dataset import open_inputs
+from spanwise.evaluation.choices import Choices
+from spanwise.evaluation.counting import EvaluatedBlock
+from spanwise.evaluation.dataset import open_inputs
 from spanwise.evaluation.result import KeptMentions
 from spanwise.evaluation.tables import Walked
 

@@ -27,8 +27,8 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.engines import spark
 from spanwise.engines.spark import SparkEngine
 from spanwise.errors import ChoiceError
-from spanwise.evaluation import _blocks
-from spanwise.evaluation._blocks import TrainingQueries
+from spanwise.evaluation import blocks
+from spanwise.evaluation.blocks import TrainingQueries
 from spanwise.reports.error_frames import error_table
 from spanwise.reports.errors import cells_of, listing
 from spanwise.slices import Over
@@ -133,11 +133,11 @@ def test_joint_queries_of_blocks_stay_within_the_bound() -> None:
         )
         for words in (["a", "b"], ["a", "b"], ["c", "d"], ["e"], ["a"])
     ]
-    bound = 3 * _blocks.WORD + 2 * 16
-    parts = list(_blocks._together(queries, bound))
-    assert [blocks for blocks, _ in parts] == [2, 2, 1]
+    bound = 3 * blocks.WORD + 2 * 16
+    parts = list(blocks._together(queries, bound))
+    assert [size for size, _ in parts] == [2, 2, 1]
     assert all(query.size <= bound for _, query in parts)
-    assert [blocks for blocks, _ in _blocks._together(queries, None)] == [5]
+    assert [size for size, _ in blocks._together(queries, None)] == [5]
 
 
 find_slices = partial(spanwise.find_slices, least=5, flips=99, level=0.5, confirm=True)

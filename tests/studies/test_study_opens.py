@@ -52,9 +52,9 @@ def test_a_dataset_is_surveyed_once_for_all_systems_and_runs(folder: Path) -> No
     with entered() as calls:
         document = spanwise.study(folder / "study.toml", workers=1, cache=False)
     once = [
-        ("evaluation/_dataset.py", "look_at"),
-        ("evaluation/_dataset.py", "fix_facts"),
-        ("evaluation/_counting.py", "GoldBlock.of"),
+        ("evaluation/dataset.py", "look_at"),
+        ("evaluation/dataset.py", "fix_facts"),
+        ("evaluation/counting.py", "GoldBlock.of"),
         ("attributes/_lexicon.py", "Lexicon.of"),
     ]
     assert {name: calls[name] for name in once} == dict.fromkeys(once, len(document.datasets))

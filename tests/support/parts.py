@@ -6,7 +6,7 @@ import pytest
 
 from spanwise import engines
 from spanwise.agreement import _lake as agreement_parts
-from spanwise.evaluation import _blocks, _lake
+from spanwise.evaluation import blocks, lake
 
 
 def small_parts(
@@ -22,12 +22,12 @@ def small_parts(
     `together` is the number of blocks whose sums are merged at once.
     """
     if tokens is not None:
-        monkeypatch.setattr(_blocks, "LEAST_TOKENS", tokens)
-        monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)  # so that the available memory has no effect
+        monkeypatch.setattr(blocks, "LEAST_TOKENS", tokens)
+        monkeypatch.setattr(blocks, "BYTES_PER_TOKEN", 1 << 60)  # so that the available memory has no effect
     if training is not None:
-        monkeypatch.setattr(_blocks, "TRAINING_TOKENS", training)
+        monkeypatch.setattr(blocks, "TRAINING_TOKENS", training)
     if together is not None:
         monkeypatch.setattr(engines, "JOINED_TOGETHER", together)
     if sentences is not None:
-        monkeypatch.setattr(_lake, "SENTENCES", sentences)
+        monkeypatch.setattr(lake, "SENTENCES", sentences)
         monkeypatch.setattr(agreement_parts, "BLOCK_SENTENCES", sentences)

@@ -59,11 +59,10 @@ from spanwise.document.agreement import (
 from spanwise.engines import Engine, InProcess, Joining, engine_of
 from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
-from spanwise.evaluation._blocks import ReadLabels
-from spanwise.evaluation._dataset import is_spark
-from spanwise.evaluation._lake import joined_files, joined_mentions
-from spanwise.formats import says_label_rules, with_rules, write_atomically
-from spanwise.formats._format import ReadKeywords
+from spanwise.evaluation.blocks import ReadLabels
+from spanwise.evaluation.dataset import is_spark
+from spanwise.evaluation.lake import joined_files, joined_mentions
+from spanwise.formats import ReadKeywords, says_label_rules, with_rules, write_atomically
 from spanwise.formats.writing import lost_note, write_results
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from spanwise.corpus import Reading, Unit
 from spanwise.engines import Engine
 from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
-from spanwise.evaluation._choices import Choices, check_keywords
-from spanwise.evaluation._dataset import resolve_frame
-from spanwise.evaluation._frames import PATH, FrameBlocks, FrameColumns, FramePiece, open_frame
+from spanwise.evaluation.choices import Choices, check_keywords
+from spanwise.evaluation.dataset import resolve_frame
+from spanwise.evaluation.frames import PATH, FrameBlocks, FrameColumns, FramePiece, open_frame
 from spanwise.settings import default_value
 
 if TYPE_CHECKING:

@@ -29,9 +29,9 @@ from spanwise.columns import Bools, Ints, Words, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Reading, Source, Unit, with_one_vocabulary
 from spanwise.engines.spark import FrameEngine, Packed, Sent, SparkEngine, answer, answers, packed, unpacked
 from spanwise.errors import InputError, many
-from spanwise.evaluation._blocks import ReadLabels
-from spanwise.evaluation._frames import FramePiece
-from spanwise.evaluation._lake import (
+from spanwise.evaluation.blocks import ReadLabels
+from spanwise.evaluation.frames import FramePiece
+from spanwise.evaluation.lake import (
     ExecutorRows,
     Lake,
     gather_blocks,
@@ -41,8 +41,7 @@ from spanwise.evaluation._lake import (
     partition_of,
     shown_path,
 )
-from spanwise.formats import is_source, rules_of
-from spanwise.formats._format import ReadKeywords
+from spanwise.formats import ReadKeywords, is_source, rules_of
 from spanwise.formats.parts import InMemorySource, PartBytes, read_piece
 from spanwise.hashing import sequence_hashes, sha256, word_hashes
 from spanwise.settings import default_value

@@ -21,7 +21,7 @@ from spanwise.corpus import (
     with_one_vocabulary,
 )
 from spanwise.errors import ChoiceError, InputError, many
-from spanwise.evaluation._blocks import Reference
+from spanwise.evaluation.blocks import Reference
 from spanwise.matching import DistinctMentions, distinct_mentions
 
 BLOCK_TOKENS = 1 << 20  # target size of a block; in sentences if there is no text

@@ -22,8 +22,7 @@ from spanwise.corpus import (
     with_one_vocabulary,
 )
 from spanwise.errors import ChoiceError, InputError
-from spanwise.formats import PACKED, Reader, is_source, read_annotators, stem_of
-from spanwise.formats._format import ReadKeywords
+from spanwise.formats import PACKED, Reader, ReadKeywords, is_source, read_annotators, stem_of
 
 WHO = "{annotator}"
 

@@ -33,8 +33,8 @@ from spanwise.document.confidence import Confidence, ConfidenceSettings, SystemC
 from spanwise.engines import Engine, engine_of
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.evaluation import tables
-from spanwise.evaluation._choices import Choices, Inputs
-from spanwise.evaluation._dataset import (
+from spanwise.evaluation.choices import Choices, Inputs
+from spanwise.evaluation.dataset import (
     BlockContext,
     OpenedSources,
     UnopenedSources,
@@ -44,8 +44,7 @@ from spanwise.evaluation._dataset import (
     read_by_spark,
 )
 from spanwise.evaluation.tables import TalliedBlock, Walked
-from spanwise.formats import NO_SCORE, read, says_label_rules
-from spanwise.formats._format import ReadKeywords
+from spanwise.formats import NO_SCORE, ReadKeywords, read, says_label_rules
 from spanwise.mentions import MentionTable
 from spanwise.settings import MOST_DRAWS
 

@@ -224,7 +224,7 @@ def _row(registry: Registry[Named], value: Named) -> dict[str, object]:
 
 def _aspects() -> Iterable[str]:
     """What a format may hold, in the order in which it is listed."""
-    from spanwise.formats._holding import ASPECTS
+    from spanwise.formats.holding import ASPECTS
 
     return ASPECTS
 

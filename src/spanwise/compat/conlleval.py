@@ -13,8 +13,7 @@ from spanwise.columns import Ints
 from spanwise.compat._tags import TagSequences, flags_of, tabulate
 from spanwise.corpus import Annotation
 from spanwise.errors import InputError
-from spanwise.formats import read, read_layers
-from spanwise.formats._format import ReadKeywords
+from spanwise.formats import ReadKeywords, read, read_layers
 from spanwise.schemes import encode
 
 _LETTERS = "O.BIE[?"

@@ -32,9 +32,9 @@ from spanwise.description._counting import (
 from spanwise.document.dataset import DatasetFacts, Description
 from spanwise.engines import Engine, InProcess, engine_of
 from spanwise.errors import ChoiceError
-from spanwise.evaluation._blocks import OneBlock, TrainingSource
-from spanwise.evaluation._choices import Choices
-from spanwise.evaluation._dataset import (
+from spanwise.evaluation.blocks import OneBlock, TrainingSource
+from spanwise.evaluation.choices import Choices
+from spanwise.evaluation.dataset import (
     Facts,
     OpenedSources,
     UnopenedSources,

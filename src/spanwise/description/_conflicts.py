@@ -16,9 +16,9 @@ from spanwise.composition import sentence_hashes
 from spanwise.corpus import Annotation
 from spanwise.description._counting import OpenedGold, TestPart, TrainPart, distinct_rows, open_gold
 from spanwise.engines import Engine, Joining
-from spanwise.evaluation._blocks import BlockSource, TrainingData, TrainingSource
+from spanwise.evaluation.blocks import BlockSource, TrainingData, TrainingSource
 from spanwise.hashing import find_hashes, numbered, ordered_hashes, word_hashes
-from spanwise.suspicion._contexts import (
+from spanwise.suspicion.contexts import (
     BlockText,
     ContextCounts,
     Surfaces,
@@ -27,7 +27,7 @@ from spanwise.suspicion._contexts import (
     relabeled,
     varied,
 )
-from spanwise.suspicion._ranking import (
+from spanwise.suspicion.ranking import (
     DIGITS,
     Ballot,
     Candidates,

@@ -15,11 +15,11 @@ from spanwise.attributes.forms import Forms, mention_tokens
 from spanwise.columns import Bools, Column, Floats, Ints, Words, floats, ints
 from spanwise.composition import DatasetPart, sentence_hashes
 from spanwise.corpus import Annotation, Corpus, Mentions
-from spanwise.evaluation._blocks import BlockSource, BlockSums, OneBlock, TrainingSource
-from spanwise.evaluation._choices import Block
-from spanwise.evaluation._dataset import BlockContext, Look, look_at, with_original_case
+from spanwise.evaluation.blocks import BlockSource, BlockSums, OneBlock, TrainingSource
+from spanwise.evaluation.choices import Block
+from spanwise.evaluation.dataset import BlockContext, Look, look_at, with_original_case
 from spanwise.hashing import STIR, distinct, find_hashes, numbered, sequence_hashes, word_hashes
-from spanwise.suspicion._contexts import BlockText, Surfaces, joined_surfaces
+from spanwise.suspicion.contexts import BlockText, Surfaces, joined_surfaces
 
 Histogram = tuple[Floats, Ints]  # sorted distinct values, and the count of each
 NOTHING: Histogram = (floats([]), ints([]))

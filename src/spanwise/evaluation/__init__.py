@@ -18,8 +18,9 @@ from spanwise.document.analyses import PlacementDocument
 from spanwise.document.evaluation import Result
 from spanwise.engines import Engine, engine_of, release_freed_memory
 from spanwise.errors import ChoiceError
-from spanwise.evaluation._blocks import OneBlock, Progress
-from spanwise.evaluation._choices import (
+from spanwise.evaluation._codes import CodedMentions, CodedSystem, combine_codes, unpack_codes
+from spanwise.evaluation.blocks import OneBlock, Progress
+from spanwise.evaluation.choices import (
     Choices,
     Inputs,
     check_keywords,
@@ -30,8 +31,7 @@ from spanwise.evaluation._choices import (
     read_inputs,
     read_whole,
 )
-from spanwise.evaluation._codes import CodedMentions, CodedSystem, combine_codes, unpack_codes
-from spanwise.evaluation._counting import (
+from spanwise.evaluation.counting import (
     EvaluatedBlock,
     Whole,
     count_blocks,
@@ -40,7 +40,7 @@ from spanwise.evaluation._counting import (
     match_systems,
     sentences_with_errors,
 )
-from spanwise.evaluation._dataset import (
+from spanwise.evaluation.dataset import (
     BlockContext,
     UnopenedSources,
     ignore_progress,

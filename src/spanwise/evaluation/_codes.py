@@ -17,9 +17,9 @@ from spanwise.corpus import Mentions
 from spanwise.document.evaluation import Later, MentionCodes, PackedColumn
 from spanwise.document.scores import Subset
 from spanwise.errors import InputError
-from spanwise.evaluation._dataset import DatasetBlock, Facts
 from spanwise.evaluation._measures import BucketedSide
 from spanwise.evaluation._system import Evaluated
+from spanwise.evaluation.dataset import DatasetBlock, Facts
 
 MOST_MENTIONS = 1_000_000  # of gold and all systems together; a document grows by up to two bytes for each
 NOT_FOUND, SAME, OTHER = range(3)  # whether a gold mention was found, and by a prediction with the same codes

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from spanwise.corpus import with_one_labelling
 from spanwise.document.scores import ExactScores, FairScores, LevelExact, LevelFair, LevelScores
-from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._measures import MatchedSystem, exact_counts, labeled_paths, outcome_counts
+from spanwise.evaluation.choices import Choices
 from spanwise.evaluation.scoring import Cell, ScoredSystem
 from spanwise.labels import Hierarchy
 from spanwise.matching import OUTCOMES, fair_and_overlap, match

@@ -13,7 +13,7 @@ from spanwise.attributes import SUBSETS, Toughness
 from spanwise.columns import Bools, Codes, Column, Ints, Small, frozen, ints
 from spanwise.corpus import Corpus, Mentions
 from spanwise.counts import Counts, CrossTable, EventGroup, EventUnits
-from spanwise.evaluation._choices import ResampledUnits
+from spanwise.evaluation.choices import ResampledUnits
 from spanwise.matching import OUTCOMES, SCHEMES, Events, Matching
 from spanwise.rates import RATES
 from spanwise.scores import ACCURACY, EXACT, GAIN_ROLES, GAINS, RECALL, Measure, MeasureKey

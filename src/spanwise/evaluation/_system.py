@@ -16,8 +16,6 @@ from spanwise.columns import Bools, Column, frozen, plain, ratio
 from spanwise.composition import MOST_COMPARED
 from spanwise.corpus import with_one_labelling
 from spanwise.counts import Counts, CrossTable
-from spanwise.evaluation._choices import Choices
-from spanwise.evaluation._dataset import DatasetBlock, Facts, mention_sides, sides_of
 from spanwise.evaluation._hierarchy import depth_of, level_measures, with_levels
 from spanwise.evaluation._measures import (
     BucketedSide,
@@ -37,6 +35,8 @@ from spanwise.evaluation._measures import (
     tough_outcomes,
 )
 from spanwise.evaluation._truncation import cut_counts
+from spanwise.evaluation.choices import Choices
+from spanwise.evaluation.dataset import DatasetBlock, Facts, mention_sides, sides_of
 from spanwise.matching import Matching, fair_and_overlap, match
 from spanwise.patterns import Causes
 from spanwise.scores import Measure, MeasureKey

@@ -23,8 +23,8 @@ from spanwise.columns import Column, Ints, ints, offsets
 from spanwise.corpus import Corpus, Mentions, Parts
 from spanwise.document.evaluation import Evaluation
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation._counting import EvaluatedBlock
 from spanwise.evaluation._measures import BucketedSide
+from spanwise.evaluation.counting import EvaluatedBlock
 from spanwise.evaluation.result import KeptMentions
 from spanwise.formats import write_atomically
 from spanwise.matching import OUTCOMES

@@ -15,16 +15,16 @@ from spanwise.corpus import Annotation, Mentions
 from spanwise.document import Input
 from spanwise.document.evaluation import Result
 from spanwise.engines import MOST_THREADS, Engine, InProcess
-from spanwise.evaluation._blocks import ManyBlocks, OneBlock, ReadLabels, TrainingFacts
-from spanwise.evaluation._choices import Choices, Inputs, combine_inputs, read_predicted, training_of
-from spanwise.evaluation._counting import (
+from spanwise.evaluation.blocks import ManyBlocks, OneBlock, ReadLabels, TrainingFacts
+from spanwise.evaluation.choices import Choices, Inputs, combine_inputs, read_predicted, training_of
+from spanwise.evaluation.counting import (
     GoldBlock,
     count_blocks,
     count_one_block,
     fix_facts_of_one_block,
     match_systems,
 )
-from spanwise.evaluation._dataset import (
+from spanwise.evaluation.dataset import (
     BlockContext,
     OpenedSources,
     UnopenedSources,
@@ -33,8 +33,7 @@ from spanwise.evaluation._dataset import (
     prepare_source,
 )
 from spanwise.evaluation.result import result_of
-from spanwise.formats import Reader
-from spanwise.formats._format import ReadKeywords
+from spanwise.formats import Reader, ReadKeywords
 
 
 class ReadGold(Struct, frozen=True, eq=False):

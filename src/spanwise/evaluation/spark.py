@@ -14,7 +14,7 @@ from spanwise.corpus import Annotation, Corpus
 from spanwise.document import Input
 from spanwise.engines import Joining, engine_of, most_shared
 from spanwise.engines.spark import FrameEngine, Sent, SparkEngine, answer, answers, packed, unpacked
-from spanwise.evaluation._blocks import (
+from spanwise.evaluation.blocks import (
     BlockSums,
     Progress,
     ReadLabels,
@@ -23,8 +23,8 @@ from spanwise.evaluation._blocks import (
     learn_facts,
     units_of,
 )
-from spanwise.evaluation._dataset import OpenedSources, UnopenedSources, prepare_source
-from spanwise.evaluation._frames import (
+from spanwise.evaluation.dataset import OpenedSources, UnopenedSources, prepare_source
+from spanwise.evaluation.frames import (
     FrameBlocks,
     FrameColumns,
     TrainingFrame,
@@ -33,7 +33,7 @@ from spanwise.evaluation._frames import (
     joined_frames,
     open_frame,
 )
-from spanwise.evaluation._lake import (
+from spanwise.evaluation.lake import (
     Lake,
     LakeBlocks,
     any_in_lake,

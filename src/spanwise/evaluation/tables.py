@@ -17,11 +17,11 @@ from spanwise.composition import input_entry
 from spanwise.corpus import with_one_labelling
 from spanwise.document import Input
 from spanwise.engines import InProcess
-from spanwise.evaluation._blocks import BlockSums, OneBlock, TrainingFacts
-from spanwise.evaluation._choices import Block, Choices, ResampledUnits, documented
-from spanwise.evaluation._counting import EvaluatedBlock
-from spanwise.evaluation._dataset import BlockContext, Facts, OpenedSources, prepare_source, sides_of
 from spanwise.evaluation._measures import OUTCOME, BucketedSide
+from spanwise.evaluation.blocks import BlockSums, OneBlock, TrainingFacts
+from spanwise.evaluation.choices import Block, Choices, ResampledUnits, documented
+from spanwise.evaluation.counting import EvaluatedBlock
+from spanwise.evaluation.dataset import BlockContext, Facts, OpenedSources, prepare_source, sides_of
 from spanwise.matching import MATCHERS
 from spanwise.mentions import MentionTable, MentionTables
 

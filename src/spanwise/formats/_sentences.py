@@ -19,7 +19,7 @@ from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Pieces, Reading
 from spanwise.errors import InputError, at, many
 from spanwise.formats._format import JsonRecord, Options, annotated, brief, in_tokens, label_notes, no_token
 from spanwise.formats._opening import File
-from spanwise.formats._text_tokens import text_tokens, words
+from spanwise.formats.text_tokens import text_tokens, words
 from spanwise.schemes import SCHEMES, Tags, decode, encode, malformed, spelled
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from spanwise.formats._interning import Interner
 from spanwise.formats._opening import UTF8, File
 from spanwise.formats._sentences import Origin, Standoff, annotation, by_sentence, no_text, tokens_for
 from spanwise.formats._surveying import RecordLayer, RecordSurvey, cuts_of, survey_lines
-from spanwise.formats._webanno import SentenceRows, annotation_of, webanno_reader
+from spanwise.formats.webanno import SentenceRows, annotation_of, webanno_reader
 from spanwise.hashing import sha256_in
 
 _NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"

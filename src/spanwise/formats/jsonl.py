@@ -51,8 +51,8 @@ from spanwise.formats._sentences import (
     span_of,
     whole_spans,
 )
-from spanwise.formats._text_tokens import words
 from spanwise.formats.annotators import chosen_records, refuse_several, refused, refused_note
+from spanwise.formats.text_tokens import words
 from spanwise.schemes import Tags, encode, malformed, spelled
 
 

@@ -17,7 +17,8 @@ from spanwise.corpus import Annotation, Mentions
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.formats import FORMATS, PACKED, make_folder, read_by, write_atomically
 from spanwise.formats._format import UNBOUNDED, Format, Options
-from spanwise.formats._holding import (
+from spanwise.formats._opening import File, unwritable
+from spanwise.formats.holding import (
     ASPECTS,
     Loss,
     changes,
@@ -26,7 +27,6 @@ from spanwise.formats._holding import (
     is_flat,
     measured_losses,
 )
-from spanwise.formats._opening import File, unwritable
 
 __all__ = ["check_scores_fit", "lost_note", "to_bytes", "write", "write_results"]
 

@@ -23,7 +23,7 @@ from spanwise.evaluation.columns import mention_columns
 from spanwise.evaluation.comparisons import compare_runs
 from spanwise.evaluation.scoring import unpack_measures
 from spanwise.gates._drops import TestedDrop, UnitDrops, drop_checks, not_worse_checks
-from spanwise.gates._merging import (
+from spanwise.gates.merging import (
     CountedGold,
     check_gold,
     check_same_gold,

@@ -31,8 +31,8 @@ from spanwise.document.leaks import (
 )
 from spanwise.engines import Engine, engine_of
 from spanwise.errors import ChoiceError, InputError, many, unknown
-from spanwise.evaluation._blocks import BlockSums
-from spanwise.evaluation._choices import (
+from spanwise.evaluation.blocks import BlockSums
+from spanwise.evaluation.choices import (
     Block,
     Choices,
     ResampledUnits,
@@ -41,7 +41,8 @@ from spanwise.evaluation._choices import (
     has_runs,
     named_sources,
 )
-from spanwise.evaluation._dataset import (
+from spanwise.evaluation.comparisons import compare_systems
+from spanwise.evaluation.dataset import (
     BlockContext,
     OpenedSources,
     UnopenedSources,
@@ -49,7 +50,6 @@ from spanwise.evaluation._dataset import (
     resolve_frame,
     sides_of,
 )
-from spanwise.evaluation.comparisons import compare_systems
 from spanwise.evaluation.scoring import score_and_test
 from spanwise.formats import says_label_rules
 from spanwise.intervals import FEW_UNITS

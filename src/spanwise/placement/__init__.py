@@ -33,10 +33,16 @@ from spanwise.document.analyses import (
 )
 from spanwise.errors import ChoiceError
 from spanwise.errors import unknown as unknown_choice
-from spanwise.formats import Reader, opened, rules_of
-from spanwise.formats._format import ReadKeywords
+from spanwise.formats import Reader, ReadKeywords, opened, rules_of
 from spanwise.labels import LabelRules
-from spanwise.placement._answers import (
+from spanwise.placement._candidates import LEVELS, Level, Searcher
+from spanwise.placement._cases import answer_cases
+from spanwise.placement._logs import FORMATS as ANSWERS_FORMATS
+from spanwise.placement._logs import read_log
+from spanwise.placement._policies import POLICIES, Policy, among
+from spanwise.placement._sample import SampleCounts, count_sample
+from spanwise.placement._scoring import Counted, Sheet, Texts, gold_sheet, sheet_of, string_counts
+from spanwise.placement.answers import (
     NORMALISATIONS,
     ParsedAnswers,
     PromptUnit,
@@ -50,14 +56,7 @@ from spanwise.placement._answers import (
     samples_of,
     surfaces,
 )
-from spanwise.placement._candidates import LEVELS, Level, Searcher
-from spanwise.placement._cases import answer_cases
-from spanwise.placement._logs import FORMATS as ANSWERS_FORMATS
-from spanwise.placement._logs import read_log
-from spanwise.placement._parsing import Answer
-from spanwise.placement._policies import POLICIES, Policy, among
-from spanwise.placement._sample import SampleCounts, count_sample
-from spanwise.placement._scoring import Counted, Sheet, Texts, gold_sheet, sheet_of, string_counts
+from spanwise.placement.parsing import Answer
 from spanwise.scores import exact
 
 __all__ = [

@@ -14,7 +14,7 @@ from msgspec import Struct
 from spanwise.columns import Bools, Codes, Ints, Small, Words, codes, ints, offsets, run_positions
 from spanwise.corpus import Corpus
 from spanwise.hashing import slot, slots
-from spanwise.placement._answers import Units, bare, collapse, fold, without_article
+from spanwise.placement.answers import Units, bare, collapse, fold, without_article
 
 BLANK, BORDER = ord(" "), 0  # in a stream of characters
 CHARACTERS = 0x110000  # above every code point

@@ -10,9 +10,9 @@ import numpy as np
 from spanwise.columns import Bools, Ints, ints
 from spanwise.corpus import Annotation, Mentions
 from spanwise.document.analyses import AnswerCase, CaseAnswer, CasePiece
-from spanwise.placement._answers import ParsedAnswers
 from spanwise.placement._policies import Policy, among
 from spanwise.placement._scoring import Sheet
+from spanwise.placement.answers import ParsedAnswers
 
 MOST_CASES = 100  # units
 MOST_SHOWN = 4000  # characters of a prompt or a response

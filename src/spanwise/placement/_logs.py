@@ -15,9 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.errors import InputError, MissingExtra, at, unknown
-from spanwise.formats import File, read_text
-from spanwise.formats._opening import unpacked_zstd
-from spanwise.placement._parsing import Json
+from spanwise.formats import File, read_text, unpacked_zstd
+from spanwise.placement.parsing import Json
 
 TRUNCATED = ("length", "max_tokens", "max_output_tokens", "model_length")
 REFUSED = ("content_filter", "refusal", "safety")

@@ -18,11 +18,11 @@ from msgspec.structs import replace
 from spanwise.columns import codes, ints, offsets
 from spanwise.corpus import Pieces, joined_pieces
 from spanwise.errors import InputError
-from spanwise.formats._text_tokens import words
-from spanwise.placement._answers import bare, collapse, fold, mapped_labels, without_article
+from spanwise.formats.text_tokens import words
 from spanwise.placement._candidates import EPSILON, LEVELS, Level, cut, edit_distance, half_similar
-from spanwise.placement._parsing import Answer, Json, Parsed, Status, answers_of, located, parse
 from spanwise.placement._policies import AnswerTable, Policy, PolicyOptions
+from spanwise.placement.answers import bare, collapse, fold, mapped_labels, without_article
+from spanwise.placement.parsing import Answer, Json, Parsed, Status, answers_of, located, parse
 
 Run = tuple[int, int]  # the first token and the token after the last
 Claim = tuple[Pieces, str]  # positions in characters, and a label

@@ -13,9 +13,7 @@ from msgspec.structs import replace
 from spanwise.columns import Bools, Ints, Small, codes, ints, offsets
 from spanwise.corpus import Annotation, Mentions, Parts, Pieces, joined_pieces
 from spanwise.hashing import numbered
-from spanwise.placement._answers import Units, fold, gold_order, surfaces
 from spanwise.placement._candidates import LEVELS, Level, Searcher, SpanCandidates, candidates
-from spanwise.placement._parsing import Answer
 from spanwise.placement._policies import (
     AnswerTable,
     Policy,
@@ -23,6 +21,8 @@ from spanwise.placement._policies import (
     among,
     bounds,
 )
+from spanwise.placement.answers import Units, fold, gold_order, surfaces
+from spanwise.placement.parsing import Answer
 
 Counted = tuple[int, int, int]  # gold, predicted, correct
 

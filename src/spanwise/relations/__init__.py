@@ -35,7 +35,7 @@ from spanwise.document.tuples import (
 )
 from spanwise.engines import Engine, cores, engine_of, local_engine
 from spanwise.errors import ChoiceError, many, unknown
-from spanwise.evaluation._choices import block_size, named_sources
+from spanwise.evaluation.choices import block_size, named_sources
 from spanwise.evaluation.scoring import score_and_test
 from spanwise.intervals import FEW_UNITS
 from spanwise.relations._parts import TupleSource, count_parts

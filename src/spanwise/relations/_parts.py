@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from spanwise.engines import Engine
 from spanwise.errors import InputError, at
-from spanwise.formats._opening import File
+from spanwise.formats import File
 from spanwise.relations._tally import Tallying, TuplePart, tally
 from spanwise.relations.records import (
     TUPLE_FORMATS,

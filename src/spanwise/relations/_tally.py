@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct
 
 from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, floats, ints
 from spanwise.document.tuples import ShownFiller, ShownMention, ShownTuple, ShownTuples, TupleSentence
-from spanwise.formats._text_tokens import words
+from spanwise.formats.text_tokens import words
 from spanwise.relations.corpus import LINK, MENTION, TRIGGER, VALUE, Names, TupleSide, side_of
 from spanwise.relations.matching import (
     CRITERIA,

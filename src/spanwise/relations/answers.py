@@ -14,11 +14,10 @@ from msgspec import Struct
 
 from spanwise.corpus import Annotation
 from spanwise.errors import InputError, at, many
-from spanwise.formats import File, read
-from spanwise.formats._sentences import json_line
+from spanwise.formats import File, json_line, read
 from spanwise.placement import checked, placement
-from spanwise.placement._answers import fold, label_key
-from spanwise.placement._parsing import STATUSES, Json, Status, loaded, repaired_json
+from spanwise.placement.answers import fold, label_key
+from spanwise.placement.parsing import STATUSES, Json, Status, loaded, repaired_json
 from spanwise.relations.readers._records import entity
 from spanwise.relations.records import Filler, FillerRecord, MentionRecord, TupleRecord, UnitRecord
 

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from spanwise.columns import Bools, Codes, Ints, codes, frozen, offsets
 from spanwise.errors import InputError
-from spanwise.formats._text_tokens import words
+from spanwise.formats.text_tokens import words
 from spanwise.relations.records import FillerRecord, MentionRecord, TupleRecord, UnitRecord, records_of
 
 TRIGGER = "trigger"  # the role of the trigger of an event

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from spanwise.errors import ChoiceError, many
-from spanwise.formats._opening import File
+from spanwise.formats import File
 from spanwise.relations.corpus import side_of
 from spanwise.relations.records import TUPLE_FORMATS, UnitRecord, read_records, tuple_format_of, write_records
 

@@ -25,8 +25,7 @@ import msgspec
 from msgspec import Struct
 
 from spanwise.errors import InputError, at
-from spanwise.formats._opening import File, write_atomically
-from spanwise.formats._sentences import RepeatedKey, parse_json
+from spanwise.formats import File, RepeatedKey, parse_json, write_atomically
 from spanwise.registry import Registry, resolve
 
 # ---- the form of a record ------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from spanwise.engines import Engine
 from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
 from spanwise.evaluation import evaluate_blocks, sentences_with_errors
-from spanwise.evaluation._dataset import BlockContext
+from spanwise.evaluation.dataset import BlockContext
 from spanwise.reports.errors import COLUMNS, Over, cells_of, listing
 
 if TYPE_CHECKING:

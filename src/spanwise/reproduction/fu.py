@@ -12,8 +12,7 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from spanwise.evaluation import evaluate
-from spanwise.formats import read
-from spanwise.formats._format import JsonRecord
+from spanwise.formats import JsonRecord, read
 from spanwise.interpreteval import SHORT, WHAT, Departures, Figures, Tagged, Training, compare
 from spanwise.interpreteval import evaluate as follow
 from spanwise.reproduction._cells import Cell, closely, exactly, released

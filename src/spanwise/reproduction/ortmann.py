@@ -14,7 +14,7 @@ from spanwise.columns import Floats
 from spanwise.credits import CREDITS
 from spanwise.document.scores import Confusion, ErrorShares, FairScores, Rates, SystemScores
 from spanwise.evaluation import evaluate
-from spanwise.formats._format import JsonRecord
+from spanwise.formats import JsonRecord
 from spanwise.matching import OUTCOMES
 from spanwise.reproduction._cells import Cell, closely, exactly, released
 from spanwise.scores import credited, exact

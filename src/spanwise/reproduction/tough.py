@@ -8,7 +8,7 @@ from pathlib import Path
 
 from spanwise.description import describe
 from spanwise.document.dataset import DatasetFacts, MentionShare
-from spanwise.formats._format import JsonRecord
+from spanwise.formats import JsonRecord
 from spanwise.reproduction._cells import Cell, closely, exactly
 
 FOLDER = "conll2002-es"

@@ -33,9 +33,9 @@ from spanwise.document.analyses import (
 from spanwise.engines import Engine, engine_of
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation import tables
-from spanwise.evaluation._choices import Choices
-from spanwise.evaluation._counting import EvaluatedBlock
-from spanwise.evaluation._dataset import (
+from spanwise.evaluation.choices import Choices
+from spanwise.evaluation.counting import EvaluatedBlock
+from spanwise.evaluation.dataset import (
     BlockContext,
     OpenedSources,
     UnopenedSources,
@@ -45,8 +45,7 @@ from spanwise.evaluation._dataset import (
 )
 from spanwise.evaluation.result import KeptMentions
 from spanwise.evaluation.tables import TalliedBlock, Walked
-from spanwise.formats import says_label_rules
-from spanwise.formats._format import ReadKeywords
+from spanwise.formats import ReadKeywords, says_label_rules
 from spanwise.mentions import MentionTables
 from spanwise.settings import MOST_DRAWS
 from spanwise.slices._search import Facet, Items, Key, ListedSlice, Search, confirm, search

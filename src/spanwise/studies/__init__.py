@@ -22,7 +22,7 @@ from spanwise.document.study import MainResult, PairFamily, PlanNotes, Study, St
 from spanwise.engines import Engine, cores, engine_of, local_engine
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.evaluation import ignore_progress, parse_memory
-from spanwise.evaluation._choices import RUN, Choices, check_keywords, named_sources
+from spanwise.evaluation.choices import RUN, Choices, check_keywords, named_sources
 from spanwise.findings import findings_over_runs
 from spanwise.formats import listed_sources, opened, stem_of
 from spanwise.settings import CORRECTION, SETTINGS, default_value

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from spanwise.corpus import Annotation
 from spanwise.document.scores import PRIMARY_OF
 from spanwise.errors import ChoiceError, InputError, at, unknown
-from spanwise.formats import hierarchy_of, read_text, read_toml, with_rules
-from spanwise.formats._format import ReadKeywords
+from spanwise.formats import ReadKeywords, hierarchy_of, read_text, read_toml, with_rules
 from spanwise.labels import RULES
 from spanwise.placement import checked, place_keywords
 from spanwise.settings import SETTINGS as DECLARED

@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from spanwise.document.study import SharedRuns
 from spanwise.errors import InputError, at
-from spanwise.formats import File, file_of_bytes, sha256_of
-from spanwise.formats._format import ReadKeywords
+from spanwise.formats import File, ReadKeywords, file_of_bytes, sha256_of
 from spanwise.placement import records_digest, samples_of
 from spanwise.studies._manifest import Manifest, StudyDataset, StudySystem, natural
 

@@ -22,10 +22,9 @@ from spanwise.document.scores import Comparison, SystemScores
 from spanwise.engines import Engine, release_freed_memory
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many, unknown
 from spanwise.evaluation import ignore_progress, parts_of
-from spanwise.evaluation._blocks import ReadLabels
+from spanwise.evaluation.blocks import ReadLabels
 from spanwise.evaluation.prepared import PartedDataset, PreparedDataset, ReadGold, ReadSystems
-from spanwise.formats import File, Reader, read_words, refuse_merged, rules_of
-from spanwise.formats._format import ReadKeywords
+from spanwise.formats import File, Reader, ReadKeywords, read_words, refuse_merged, rules_of
 from spanwise.labels import MissingLabel
 from spanwise.settings import CORRECTION, SETTINGS, default_value
 from spanwise.studies._family import FAMILIES, corrected

@@ -28,7 +28,7 @@ from spanwise.document.dataset import (
 )
 from spanwise.engines import Engine, engine_of, joined, local_engine
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation._blocks import (
+from spanwise.evaluation.blocks import (
     BlockSource,
     OneBlock,
     ReadLabels,
@@ -36,7 +36,7 @@ from spanwise.evaluation._blocks import (
     TrainingFiles,
     many_blocks,
 )
-from spanwise.evaluation._choices import (
+from spanwise.evaluation.choices import (
     Choices,
     Inputs,
     check_keywords,
@@ -45,7 +45,7 @@ from spanwise.evaluation._choices import (
     named_sources,
     parts_of,
 )
-from spanwise.evaluation._dataset import UnopenedSources, ignore_progress, is_spark, read_by_spark
+from spanwise.evaluation.dataset import UnopenedSources, ignore_progress, is_spark, read_by_spark
 from spanwise.formats import Reader, listed_sources, says_label_rules
 from spanwise.suspicion._blocks import (
     CachedVotesBlock,
@@ -65,9 +65,9 @@ from spanwise.suspicion._blocks import (
     show,
     show_elsewhere,
 )
-from spanwise.suspicion._contexts import ContextCounts
-from spanwise.suspicion._ranking import KINDS, OUTSIDE, ranked
 from spanwise.suspicion._worksheet import apply_decisions, worksheet
+from spanwise.suspicion.contexts import ContextCounts
+from spanwise.suspicion.ranking import KINDS, OUTSIDE, ranked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

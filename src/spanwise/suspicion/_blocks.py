@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from spanwise.columns import Bools, Ints, Words, codes, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling
 from spanwise.document.dataset import SuspectMention
-from spanwise.evaluation._blocks import BlockSource, BlockSums, OneBlock, TrainingSource
-from spanwise.evaluation._choices import Block
-from spanwise.suspicion._contexts import BlockText, ContextCounts, Surfaces, contexts, joined_surfaces, varied
-from spanwise.suspicion._ranking import (
+from spanwise.evaluation.blocks import BlockSource, BlockSums, OneBlock, TrainingSource
+from spanwise.evaluation.choices import Block
+from spanwise.suspicion.contexts import BlockText, ContextCounts, Surfaces, contexts, joined_surfaces, varied
+from spanwise.suspicion.ranking import (
     NONE,
     Ballot,
     Candidates,

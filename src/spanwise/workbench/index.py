@@ -24,7 +24,7 @@ from spanwise.evaluation.columns import ColumnsHead, MentionColumns
 from spanwise.evaluation.comparisons import compare_runs
 from spanwise.evaluation.scoring import unpack_measures
 from spanwise.gates import check_same_gold, compare_two
-from spanwise.gates._merging import differing
+from spanwise.gates.merging import differing
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure
 from spanwise.settings import CONFIDENCE, CORRECTION

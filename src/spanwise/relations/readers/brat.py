@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from spanwise.errors import InputError, at, many
-from spanwise.formats._opening import File, make_folder, write_atomically
+from spanwise.formats import File, make_folder, write_atomically
 from spanwise.formats.standoff import ann_files, mention_of_line, recognise_brat
 from spanwise.formats.writing import check_free
 from spanwise.relations.readers._records import Options, attribute, entity, link, mention

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from spanwise.corpus import Annotation
 from spanwise.errors import InputError, at
-from spanwise.formats._format import Options as ReadOptions
-from spanwise.formats._opening import File
+from spanwise.formats import File
+from spanwise.formats import Options as ReadOptions
 from spanwise.formats.tsv import (
     conllu_columns,
     misc_keys,

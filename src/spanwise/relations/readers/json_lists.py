@@ -7,9 +7,7 @@ from itertools import accumulate, chain
 from typing import Any
 
 from spanwise.errors import InputError, at
-from spanwise.formats._format import whole
-from spanwise.formats._opening import File
-from spanwise.formats._sentences import json_line, json_of
+from spanwise.formats import File, json_line, json_of, whole
 from spanwise.relations.readers._records import Given, Options, entity, mention, relation, structure, within
 from spanwise.relations.records import FillerRecord, MentionRecord, TupleFormat, TupleRecord, UnitRecord
 

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from spanwise.errors import InputError, at
-from spanwise.formats._format import Options as ReadOptions
-from spanwise.formats._format import whole
-from spanwise.formats._opening import File
-from spanwise.formats._sentences import json_of
+from spanwise.formats import File, json_of, whole
+from spanwise.formats import Options as ReadOptions
 from spanwise.formats.annotators import text_of_task
 from spanwise.formats.label_studio import TaskLayer, recognise
 from spanwise.relations.readers._records import (

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from spanwise.errors import InputError, at
-from spanwise.formats._format import is_position
-from spanwise.formats._opening import File
+from spanwise.formats import File, is_position
 from spanwise.formats.standoff import PASSAGE, article_text, recognise_pubtator
 from spanwise.relations.readers._records import (
     Options,

@@ -9,9 +9,9 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from spanwise.errors import InputError, at
-from spanwise.formats._opening import File
-from spanwise.formats._webanno import plain_text, span_layers, values_of
+from spanwise.formats import File
 from spanwise.formats.inception import recognise_webanno
+from spanwise.formats.webanno import plain_text, span_layers, values_of
 from spanwise.relations.readers._records import (
     Options,
     mention,

@@ -42,12 +42,19 @@ from spanwise.engines.spark import (
     unpacked,
 )
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many
-from spanwise.evaluation._blocks import NO_EXTRAS, BlockSums, ReadLabels, block_of
-from spanwise.evaluation._choices import Block, Choices, named_sources
-from spanwise.evaluation._frames import FramePiece, sum_of_rows, table_of
-from spanwise.formats import Reader, format_of, listed_sources, opened, stem_of
-from spanwise.formats._format import ReadKeywords, label_notes
-from spanwise.formats._opening import File
+from spanwise.evaluation.blocks import NO_EXTRAS, BlockSums, ReadLabels, block_of
+from spanwise.evaluation.choices import Block, Choices, named_sources
+from spanwise.evaluation.frames import FramePiece, sum_of_rows, table_of
+from spanwise.formats import (
+    File,
+    Reader,
+    ReadKeywords,
+    format_of,
+    label_notes,
+    listed_sources,
+    opened,
+    stem_of,
+)
 from spanwise.formats.parts import InMemorySource, PartBytes, numbers, read_piece, survey_layers
 from spanwise.formats.tables import TABLE_SPANS, TABLE_TAGS
 from spanwise.hashing import sha256

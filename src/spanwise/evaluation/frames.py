@@ -17,10 +17,9 @@ from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
 from spanwise.document import Input
 from spanwise.engines.spark import FrameEngine, Packed
 from spanwise.errors import ChoiceError, InputError, at, many, unknown
-from spanwise.evaluation._blocks import BlockSums, ReadLabels, block_of, units_of
-from spanwise.evaluation._choices import Block, Choices
-from spanwise.formats import Reader
-from spanwise.formats._format import ReadKeywords, label_notes
+from spanwise.evaluation.blocks import BlockSums, ReadLabels, block_of, units_of
+from spanwise.evaluation.choices import Block, Choices
+from spanwise.formats import Reader, ReadKeywords, label_notes
 from spanwise.formats.parts import numbers
 from spanwise.hashing import sha256
 from spanwise.schemes import Recognised, Tags, recognise_situations, situations

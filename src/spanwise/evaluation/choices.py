@@ -30,6 +30,7 @@ from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.formats import (
     PACKED,
     Reader,
+    ReadKeywords,
     hierarchy_of,
     is_source,
     listed_sources,
@@ -38,7 +39,6 @@ from spanwise.formats import (
     stem_of,
     with_rules,
 )
-from spanwise.formats._format import ReadKeywords
 from spanwise.labels import GivenMap, Hierarchy
 from spanwise.matching import MATCHERS, Matcher
 from spanwise.rates import RATES, f_beta, is_rate

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from spanwise.columns import Ints, Words, ints
 from spanwise.corpus import Annotation, Mentions
 from spanwise.hashing import mixed_words, multipliers, word_hashes
-from spanwise.suspicion._ranking import (
+from spanwise.suspicion.ranking import (
     NONE,
     OUTSIDE,
     Occurrences,

@@ -20,9 +20,8 @@ from spanwise.corpus import Annotation, Corpus, with_one_vocabulary
 from spanwise.document import Alignment, Input, given
 from spanwise.engines import Addable, Engine, Joining, joined, together
 from spanwise.errors import ChoiceError, InputError, at, many
-from spanwise.evaluation._choices import Block, Choices, Inputs, named_sources, needs, with_text
-from spanwise.formats import Reader, listed_sources, rules_of, stem_of
-from spanwise.formats._format import Cutting, ReadKeywords
+from spanwise.evaluation.choices import Block, Choices, Inputs, named_sources, needs, with_text
+from spanwise.formats import Cutting, Reader, ReadKeywords, listed_sources, rules_of, stem_of
 
 # Imported lazily: small evaluations don't need it.
 if TYPE_CHECKING:

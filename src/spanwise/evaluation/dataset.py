@@ -37,7 +37,8 @@ from spanwise.corpus import Annotation, Mentions
 from spanwise.document import Input
 from spanwise.engines import MOST_THREADS, Engine, at_once, local_engine, most_shared
 from spanwise.errors import ChoiceError
-from spanwise.evaluation._blocks import (
+from spanwise.evaluation._measures import BucketedSide
+from spanwise.evaluation.blocks import (
     BlockSource,
     LexiconPart,
     OneBlock,
@@ -50,7 +51,7 @@ from spanwise.evaluation._blocks import (
     learn_facts,
     many_blocks,
 )
-from spanwise.evaluation._choices import (
+from spanwise.evaluation.choices import (
     Block,
     Choices,
     Inputs,
@@ -62,14 +63,12 @@ from spanwise.evaluation._choices import (
     read_inputs,
     unit_of,
 )
-from spanwise.evaluation._measures import BucketedSide
-from spanwise.formats import listed_sources
-from spanwise.formats._format import ReadKeywords
+from spanwise.formats import ReadKeywords, listed_sources
 from spanwise.registry import resolve
 from spanwise.settings import default_value
 
 if TYPE_CHECKING:
-    from spanwise.evaluation._frames import FrameColumns
+    from spanwise.evaluation.frames import FrameColumns
 
 T = TypeVar("T")
 

@@ -28,8 +28,6 @@ from spanwise.document.evaluation import (
 )
 from spanwise.document.scores import Outcome, Subset
 from spanwise.engines import MOST_THREADS, Engine, Joining, together
-from spanwise.evaluation._blocks import BlockSums, Progress, Reference
-from spanwise.evaluation._choices import Block, Choices, Inputs, ResampledUnits
 from spanwise.evaluation._codes import (
     MOST_MENTIONS,
     CodedMentions,
@@ -38,7 +36,13 @@ from spanwise.evaluation._codes import (
     subsets_of,
     used_labels,
 )
-from spanwise.evaluation._dataset import (
+from spanwise.evaluation._hints import Signs
+from spanwise.evaluation._measures import OUTCOME, BucketedSide
+from spanwise.evaluation._system import Counted, Evaluated, evaluate_system
+from spanwise.evaluation._truncation import positions
+from spanwise.evaluation.blocks import BlockSums, Progress, Reference
+from spanwise.evaluation.choices import Block, Choices, Inputs, ResampledUnits
+from spanwise.evaluation.dataset import (
     BlockContext,
     ComputeValues,
     DatasetBlock,
@@ -47,10 +51,6 @@ from spanwise.evaluation._dataset import (
     look_at,
     sides_of,
 )
-from spanwise.evaluation._hints import Signs
-from spanwise.evaluation._measures import OUTCOME, BucketedSide
-from spanwise.evaluation._system import Counted, Evaluated, evaluate_system
-from spanwise.evaluation._truncation import positions
 from spanwise.matching import OUTCOMES as NAMES
 
 OUTCOMES = cast("Sequence[Outcome]", NAMES)

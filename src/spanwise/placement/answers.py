@@ -19,10 +19,9 @@ from msgspec.structs import replace
 from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.errors import InputError, at, many, unknown
-from spanwise.formats import File, opened, read_text
-from spanwise.formats._sentences import RepeatedKey, parse_json
+from spanwise.formats import File, RepeatedKey, opened, parse_json, read_text
 from spanwise.placement._logs import Log, Response, Usage, dotted, read_log
-from spanwise.placement._parsing import LISTS, STATUSES, Answer, Json, Parsed, located, parse
+from spanwise.placement.parsing import LISTS, STATUSES, Answer, Json, Parsed, located, parse
 
 _ARTICLES = ("a", "an", "the")
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
