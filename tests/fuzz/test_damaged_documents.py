@@ -89,6 +89,47 @@ def test_a_comparison_of_something_that_is_no_rate_of_leaks_is_refused(tmp_path:
     assert "$.comparisons[0].scores[0].path: there is no rate of leaks called 'overall'" in str(caught.value)
 
 
+Keys = tuple[str | int, ...]
+
+
+@pytest.mark.parametrize(
+    ("kind", "removed", "expected"),
+    [
+        ("plan", ("systems", "a", "rows", 0), "$.systems.b.rows: the numbers of units are not those of the"),
+        ("plan", ("systems",), "$.systems: there is no system"),
+        ("plan", ("pairs", 0, "rows"), "$.pairs[0].rows: there is no number of units, and no reason"),
+        ("curve", ("systems", "a", "points"), "$.systems.a.points: there is no point of the largest size"),
+        ("curve", ("systems",), "$.systems: there is no system"),
+        ("tuples", ("systems",), "$.systems: there is no system"),
+        ("tuples", ("systems", "a", "criteria", "head"), "$.systems.a.criteria: 'head' is missing"),
+        ("tuples", ("systems", "a", "gains", "spurious"), "$.systems.a.gains: 'spurious' is missing"),
+        ("tuples", ("systems", "a", "outcomes", "gold", "type"), "$.systems.a.outcomes.gold: 'type' is miss"),
+        ("tuples", ("systems", "a", "events", "trigger_identified"), "$.systems.a.events: 'trigger_identif"),
+        ("tuples", ("systems", "a", "sentences", 0, "gold", "mentions"), "[0].gold: there is no mention 0"),
+        ("tuples", ("systems", "a", "sentences", 0, "gold", "tuples"), "the other side has no tuple 0"),
+        ("evaluation", ("units", "systems", "a", 0), "$.units.systems.b: the measures are not those of the"),
+    ],
+)
+def test_parts_of_other_documents_fit_together(
+    kind: str, removed: Keys, expected: str, tmp_path: Path
+) -> None:
+    *way, last = removed
+    for data in documents.originals():
+        document = inner = json.loads(data)
+        if document["kind"] == kind and (kind != "evaluation" or "b" in document["systems"]):
+            for key in way:
+                inner = inner[key]
+            break
+    if isinstance(last, int) or last in ("head", "spurious", "type", "trigger_identified"):
+        del inner[last]
+    else:
+        inner[last] = type(inner[last])()
+    (tmp_path / "t.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        spanwise.load(tmp_path / "t.json")
+    assert expected in str(caught.value)
+
+
 def test_documents_of_every_kind_are_damaged() -> None:
     assert {json.loads(data)["kind"] for data in documents.originals()} == set(KINDS)
 
@@ -108,7 +149,7 @@ def test_damaged_documents_give_a_result_or_a_sentence(number: int, tmp_path: Pa
 
 
 # Each of these once ended in a traceback.
-@pytest.mark.parametrize("number", [1300, 1541, 1850, 2396, 2735, 4004, 4253, 4373, 6293])
+@pytest.mark.parametrize("number", [1300, 1541, 1850, 2396, 2735, 4004, 4253, 4373, 6293, 7316])
 def test_documents_that_once_broke_something_are_refused_in_words(number: int, tmp_path: Path) -> None:
     test_damaged_documents_give_a_result_or_a_sentence(number, tmp_path)
 

@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
+from spanwise.document.tuples import CRITERIA, Criterion
 from spanwise.relations import matching as module
 from spanwise.relations.corpus import LINK, MENTION, TupleSide, side_of
-from spanwise.relations.matching import CRITERIA, Criterion, MatchedTuples, match
+from spanwise.relations.matching import MatchedTuples, match
 
 UNDIRECTED = ("near",)
 Record = dict[str, Any]

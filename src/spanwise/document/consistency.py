@@ -74,6 +74,10 @@ def _of_units(units: UnitCounts, systems: Sequence[str], path: str) -> Iterator[
     for name in systems:
         if name not in units.systems:
             yield f"{path}.systems", f"the system {name!r} is missing"
+    measures = {name: [measure.name for measure in own] for name, own in units.systems.items()}
+    for name, own in measures.items():
+        if own != next(iter(measures.values())):
+            yield f"{path}.systems{_key(name)}", "the measures are not those of the other systems"
 
 
 def _of_sentence(sentence: Sentence, systems: Sequence[str], path: str) -> Iterator[Fault]:

@@ -73,6 +73,19 @@ class PlanDocument(Document, frozen=True, kw_only=True):
     systems: Mapping[str, SystemPlan]
     pairs: tuple[PairPlan, ...] = ()
 
+    def inconsistent(self) -> tuple[str, str] | None:
+        """An error if the systems are not planned for the same numbers; see `Document.inconsistent`."""
+        if not self.systems:
+            return "$.systems", "there is no system"
+        units = [row.units for row in next(iter(self.systems.values())).rows]
+        for name, own in self.systems.items():
+            if not units or [row.units for row in own.rows] != units:
+                return f"$.systems.{name}.rows", "the numbers of units are not those of the other systems"
+        for number, pair in enumerate(self.pairs):
+            if not pair.rows and not pair.why:
+                return f"$.pairs[{number}].rows", "there is no number of units, and no reason"
+        return None
+
     def __repr__(self) -> str:
         needed = ", ".join(f"{' and '.join(pair.systems)} {pair.needed}" for pair in self.pairs)
         return f"<spanwise.Plan {self.settings.units} {self.settings.unit}s now; needed: {needed or 'n/a'}>"
@@ -126,6 +139,15 @@ class LearningCurve(Document, frozen=True, kw_only=True):
     kind: Literal["curve"] = "curve"
     settings: CurveSettings
     systems: Mapping[str, SystemCurve]
+
+    def inconsistent(self) -> tuple[str, str] | None:
+        """An error if a system has no point at its largest size; see `Document.inconsistent`."""
+        if not self.systems:
+            return "$.systems", "there is no system"
+        for name, own in self.systems.items():
+            if all(point.size != own.largest for point in own.points):
+                return f"$.systems.{name}.points", f"there is no point of the largest size, {own.largest}"
+        return None
 
     def __repr__(self) -> str:
         return f"<spanwise.LearningCurve {', '.join(self.systems)}>"

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from spanwise.document import Count, Document, Fraction, Interval
 from spanwise.document.scores import Comparison
+
+Criterion: TypeAlias = Literal["strict", "boundaries", "head", "overlap", "type"]
+CRITERIA: tuple[Criterion, ...] = ("strict", "boundaries", "head", "overlap", "type")
+OUTCOMES = ("right", "type", "filler", "mention missed", "missed")  # of gold tuples, by number
+PREDICTED_OUTCOMES = ("right", "type", "filler", "spurious")
+ERRORS = (*OUTCOMES[1:], "spurious")
+EVENT_SCORES = ("trigger_identified", "trigger_classified", "argument_identified", "argument_classified")
 
 
 class TupleCell(Struct, frozen=True, kw_only=True):
@@ -167,6 +174,16 @@ class ShownTuples(Struct, frozen=True, kw_only=True):
     mentions: tuple[ShownMention, ...]
     tuples: tuple[ShownTuple, ...]
 
+    def inconsistent(self, others: int) -> str | None:
+        """What is wrong if a tuple names a mention or a tuple of the other side that is not there."""
+        for one in self.tuples:
+            for filler in one.fillers:
+                if filler.mention is not UNSET and filler.mention >= len(self.mentions):
+                    return f"there is no mention {filler.mention}"
+            if one.partner is not UNSET and one.partner >= others:
+                return f"the other side has no tuple {one.partner}"
+        return None
+
 
 class TupleSentence(Struct, frozen=True, kw_only=True):
     """A unit with at least one error: its text, and both sides."""
@@ -195,6 +212,28 @@ class SystemTuples(Struct, frozen=True, kw_only=True):
     duplicates: Count = 0  # tuples that repeat another one of their unit
     missing: Count = 0  # units of gold without a record
     sentences: tuple[TupleSentence, ...] = ()
+
+    def inconsistent(self) -> tuple[str, str] | None:
+        """A key that is missing, or a mention or tuple that a shown unit does not have."""
+        for path, given, names in (
+            (".criteria", self.criteria, CRITERIA),
+            (".outcomes.gold", self.outcomes.gold, OUTCOMES),
+            (".outcomes.predicted", self.outcomes.predicted, PREDICTED_OUTCOMES),
+            (".gains", self.gains, ERRORS),
+            (".events", EVENT_SCORES if self.events is UNSET else self.events, EVENT_SCORES),
+        ):
+            for name in names:
+                if name not in given:
+                    return path, f"{name!r} is missing"
+        for number, sentence in enumerate(self.sentences):
+            for name, side, other in (
+                ("gold", sentence.gold, sentence.predicted),
+                ("predicted", sentence.predicted, sentence.gold),
+            ):
+                wrong = side.inconsistent(len(other.tuples))
+                if wrong:
+                    return f".sentences[{number}].{name}", wrong
+        return None
 
 
 class TupleSettings(Struct, frozen=True, kw_only=True):
@@ -227,6 +266,18 @@ class Tuples(Document, frozen=True, kw_only=True):
     systems: dict[str, SystemTuples]
     comparisons: tuple[Comparison, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def inconsistent(self) -> tuple[str, str] | None:
+        """An error if something that all systems need is missing; see `Document.inconsistent`."""
+        if self.criterion not in CRITERIA:
+            return "$.criterion", f"no criterion is called {self.criterion!r}"
+        if not self.systems:
+            return "$.systems", "there is no system"
+        for name, system in self.systems.items():
+            wrong = system.inconsistent()
+            if wrong:
+                return f"$.systems.{name}{wrong[0]}", wrong[1]
+        return None
 
     @property
     def primary(self) -> tuple[str, ...]:

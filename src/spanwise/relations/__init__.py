@@ -17,6 +17,11 @@ from spanwise.columns import Column, Ints, plain, ratio
 from spanwise.counts import Counts
 from spanwise.document import Input
 from spanwise.document.tuples import (
+    CRITERIA,
+    EVENT_SCORES,
+    OUTCOMES,
+    PREDICTED_OUTCOMES,
+    Criterion,
     CriterionScores,
     FactRecall,
     FoundLinks,
@@ -40,7 +45,6 @@ from spanwise.evaluation.scoring import score_and_test
 from spanwise.intervals import FEW_UNITS
 from spanwise.relations._parts import TupleSource, count_parts
 from spanwise.relations._tally import (
-    EVENT_SCORES,
     NAMES,
     NUMBERS,
     Tallying,
@@ -48,7 +52,6 @@ from spanwise.relations._tally import (
     TupleRows,
     training_of,
 )
-from spanwise.relations.matching import CRITERIA, OUTCOMES, PREDICTED_OUTCOMES, Criterion
 from spanwise.scores import EXACT, GAINS, RECALL, Measure, MeasureKey
 from spanwise.settings import CONFIDENCE, CORRECTION, MOST_DRAWS
 from spanwise.uncertainty import Resampling

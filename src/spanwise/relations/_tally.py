@@ -10,23 +10,24 @@ import numpy as np
 from msgspec import UNSET, Struct
 
 from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, floats, ints
-from spanwise.document.tuples import ShownFiller, ShownMention, ShownTuple, ShownTuples, TupleSentence
-from spanwise.formats.text_tokens import words
-from spanwise.relations.corpus import LINK, MENTION, TRIGGER, VALUE, Names, TupleSide, side_of
-from spanwise.relations.matching import (
+from spanwise.document.tuples import (
     CRITERIA,
+    EVENT_SCORES,
     OUTCOMES,
     PREDICTED_OUTCOMES,
     Criterion,
-    MatchedTuples,
-    match,
+    ShownFiller,
+    ShownMention,
+    ShownTuple,
+    ShownTuples,
+    TupleSentence,
 )
+from spanwise.formats.text_tokens import words
+from spanwise.relations.corpus import LINK, MENTION, TRIGGER, VALUE, Names, TupleSide, side_of
+from spanwise.relations.matching import MatchedTuples, match
 from spanwise.relations.records import UnitRecord
 
 Fact: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]  # a type, and the roles and strings of its fillers
-EVENT_SCORES = (
-    "trigger_identified", "trigger_classified", "argument_identified", "argument_classified",
-)  # fmt: skip
 NUMBERS = ("distance", "sentence_distance", "arguments", "type_frequency")
 NAMES = ("direction", "labels")
 _MOST_FACTS = 1024  # strings of one tuple whose entities have several mentions

@@ -11,19 +11,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from itertools import product
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct
 
 from spanwise.columns import Bools, Column, Ints, frozen, ints, offsets, run_positions
+from spanwise.document.tuples import CRITERIA, Criterion
 from spanwise.hashing import numbered
 from spanwise.relations.corpus import LINK, MENTION, TupleSide
 
-Criterion: TypeAlias = Literal["strict", "boundaries", "head", "overlap", "type"]
-CRITERIA: tuple[Criterion, ...] = ("strict", "boundaries", "head", "overlap", "type")
-OUTCOMES = ("right", "type", "filler", "mention missed", "missed")  # of gold tuples, by number
-PREDICTED_OUTCOMES = ("right", "type", "filler", "spurious")
 _RIGHT, _TYPE, _FILLER, _MENTION_MISSED, _MISSED = range(5)
 _SPURIOUS = 3
 _MOST_WAYS = 1024  # of replacing the fillers of a tuple by equal ones; beyond, tuples are compared in pairs

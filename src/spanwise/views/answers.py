@@ -59,7 +59,8 @@ def costs(document: Evaluation | PlacementDocument) -> list[CostRow]:
 
 def _placed(document: Evaluation | PlacementDocument) -> Mapping[str, PlacementDocument]:
     if isinstance(document, PlacementDocument):
-        return {PurePath(document.inputs[-1].path or "answers").stem: document}
+        path = document.inputs[-1].path if document.inputs else None
+        return {PurePath(path or "answers").stem: document}
     return document.answers or {}
 
 
