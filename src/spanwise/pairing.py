@@ -51,7 +51,7 @@ def pair(gold: Corpus, predicted: Annotation, *, align: str, parts: bool = False
         return Paired(predicted, "in order", unlike)
     if names.gold == names.predicted:
         return Paired(predicted, names.how)
-    if names.running and not parts and (texts or names.near):
+    if names.running and not parts and (texts or names.from_0_and_1):
         return Paired(predicted, "in order")
     by_text = align in ("characters", "diff")
     if len(gold) != len(predicted.corpus):
@@ -91,6 +91,14 @@ def missing_names(gold: Corpus, predicted: Corpus) -> str | None:
     return None
 
 
+def sentence_names(corpus: Corpus) -> list[tuple[str, ...]] | None:
+    """The id of each sentence, after the name of its document if there is one; None if an id is missing."""
+    ids, documents = _given(corpus.ids), _documents(corpus)
+    if ids is None or (corpus.documents is not None and documents is None):
+        return None
+    return [(name,) for name in ids] if documents is None else list(zip(documents, ids, strict=True))
+
+
 class _Names(Struct, frozen=True, eq=False):
     """The name of each sentence on both sides, and what they are the names of."""
 
@@ -100,9 +108,9 @@ class _Names(Struct, frozen=True, eq=False):
     running: bool  # whether both sides only count their sentences
 
     @property
-    def near(self) -> bool:
-        """Whether the first sentences of both sides have the same number, or neighbouring ones."""
-        return abs(int(str(self.gold[0])) - int(str(self.predicted[0]))) <= 1
+    def from_0_and_1(self) -> bool:
+        """Whether one side counts its sentences from 0 and the other from 1."""
+        return {self.gold[0], self.predicted[0]} == {"0", "1"}
 
     def numbered(self) -> _Names:
         """The same with the number of each sentence in its document."""

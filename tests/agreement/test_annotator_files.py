@@ -203,3 +203,36 @@ def test_files_with_the_same_name_are_named_by_their_folders(tmp_path: Path) -> 
     conll(tmp_path / "bo" / "test.conll", "B-LOC")
     agreement = spanwise.agree([tmp_path / "ada" / "test.conll", tmp_path / "bo" / "test.conll"])
     assert agreement.annotators == ("ada", "bo")
+
+
+def named(path: Path, *labels: tuple[str, str], **more: object) -> Path:
+    """Records without text, each with an id and one mention of a label."""
+    return lines(path, *({"id": name, "spans": [[0, 1, label]], **more} for name, label in labels))
+
+
+def test_sentences_without_text_are_matched_by_their_ids(tmp_path: Path) -> None:
+    rows = [("a", "PER"), ("b", "LOC"), ("c", "ORG")]
+    for more in ({}, {"document": "d"}):
+        first, second = (
+            named(tmp_path / "x.jsonl", *rows, **more),
+            named(tmp_path / "y.jsonl", *rows[::-1], **more),
+        )
+        assert spanwise.agree({"x": first, "y": second}).pairs[0].overall.f1 == 1
+    numbered = [(str(number), label) for number, (_, label) in enumerate(rows)]
+    later = [(str(number), label) for number, (_, label) in enumerate(rows, start=1)]
+    counted = [named(tmp_path / f"{at}.jsonl", *listed) for at, listed in enumerate((numbered, later))]
+    assert spanwise.agree(dict(zip("xy", counted, strict=True))).pairs[0].overall.f1 == 1
+
+
+@pytest.mark.parametrize(("ids", "says"), [("xyz", "'x' is not in"), ("aab", "'a' occurs twice")])
+def test_other_ids_without_text_are_refused(ids: str, says: str, tmp_path: Path) -> None:
+    first = named(tmp_path / "x.jsonl", ("a", "PER"), ("b", "LOC"), ("c", "ORG"))
+    second = named(tmp_path / "y.jsonl", *((name, "PER") for name in ids))
+    with pytest.raises(spanwise.InputError, match=f"the id {says}"):
+        spanwise.agree({"x": first, "y": second})
+
+
+def test_equal_texts_in_another_order_are_matched_by_their_ids(tmp_path: Path) -> None:
+    records = [{"id": f"s{at}", "tokens": ["a", "b", "c"], "spans": [[at, at + 1, "X"]]} for at in range(3)]
+    first, second = lines(tmp_path / "x.jsonl", *records), lines(tmp_path / "y.jsonl", *records[::-1])
+    assert spanwise.agree({"x": first, "y": second}).pairs[0].overall.f1 == 1

@@ -13,6 +13,7 @@ import pytest
 import spanwise
 from spanwise.errors import LONGEST, ChoiceError, InputError, SpanwiseError, shortened
 from spanwise.reports.terminal import render
+from spanwise.views.verdict import verdict
 
 LABELS = ("PER", "LOC", "ORG")
 
@@ -278,6 +279,27 @@ def test_the_file_of_one_system_under_two_names_is_called_the_same(tmp_path: Pat
     result = spanwise.compare(gold, {"a": predicted, "b": predicted}, resamples=50)
     assert result.comparisons[0].identical
     assert "give the same predictions" in str(result.table("statements"))
+
+
+def test_copies_of_runs_and_systems_are_named_under_the_answer(tmp_path: Path) -> None:
+    """One run pasted over another, and one file under the names of two of three systems."""
+    gold = _file(tmp_path, "g.conll", GOLD)
+    for name, label in (("1", "ORG"), ("2", "LOC"), ("3", "ORG")):
+        _file(tmp_path, f"a.{name}.conll", GOLD.replace("B-PER", f"B-{label}"))
+    study = spanwise.study(
+        {"predictions": str(tmp_path / "{system}.{run}.conll"), "resamples": 0, "systems": {"a": {}},
+         "datasets": {"d": {"test": gold}}},
+        cache=False,
+    )  # fmt: skip
+    checks = verdict(study).checks
+    assert "Run 3 of a is the file of run 1; copies count once." in checks
+    systems = {name: str(tmp_path / f"a.{at}.conll") for name, at in (("x", 1), ("y", 2), ("z", 3))}
+    assert (
+        "x and z give the same predictions." in verdict(spanwise.compare(gold, systems, resamples=50)).checks
+    )
+    study = spanwise.study({"resamples": 0, "systems": {name: {"predictions": file} for name, file in
+                            systems.items()}, "datasets": {"d": {"test": gold}}}, cache=False)  # fmt: skip
+    assert "The predictions of x (run 1) and z (run 1) are the same file." in verdict(study).checks
 
 
 def test_an_ordinary_system_gets_no_hint(tmp_path: Path) -> None:

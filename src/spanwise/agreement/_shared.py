@@ -23,6 +23,7 @@ from spanwise.corpus import (
 from spanwise.errors import ChoiceError, InputError, many
 from spanwise.evaluation.blocks import Reference
 from spanwise.matching import DistinctMentions, distinct_mentions
+from spanwise.pairing import reordered, sentence_names
 
 BLOCK_TOKENS = 1 << 20  # target size of a block; in sentences if there is no text
 
@@ -166,13 +167,18 @@ def combine_annotations(
 
     Documents are matched by name if all files name them, otherwise by text. If no documents are marked, each
     file is one document if all files hold the same sentences; otherwise each sentence is a document of its
-    own, matched by its id or its text.
+    own, matched by its id or its text. Files that name the same sentences by their ids may have them in
+    different orders; files that hold no text and name different sentences are refused.
 
     Raises:
         ChoiceError: there are fewer than two annotators.
         InputError: no two annotators share a document, or a shared document has different texts.
     """
-    parties = {**annotators, **systems}
+    first = next(iter(annotators.values()), None)
+    parties = {
+        name: party if first is None or party is first else _ordered(party, first.corpus)
+        for name, party in {**annotators, **systems}.items()
+    }
     check_parties(
         list(annotators),
         [party.corpus.unit for party in parties.values()],
@@ -186,6 +192,38 @@ def combine_annotations(
         list(parties.values()), corpora, starts, placement.documents, placement.holder
     )
     return InMemoryGround.of(corpus, first, mentions, placement.presence)
+
+
+def _ordered(party: Annotation, first: Corpus) -> Annotation:
+    """The annotation with its sentences in the order of the first one, if the ids of both name the same."""
+    own = party.corpus
+    names, others = sentence_names(own), sentence_names(first)
+    if names is None or others is None or names == others or len({*others}) < len(others):
+        return party
+    if sorted(names) == sorted(others):
+        where = {name: sentence for sentence, name in enumerate(names)}
+        moved = reordered(party, ints([where[name] for name in others]))
+        documents = replace(moved.corpus, documents=first.documents, document_ids=first.document_ids)
+        return replace(moved, corpus=documents)
+    counted = {names[0], others[0]} == {("0",), ("1",)}
+    if own.without_text and own.documents is None and len(names) == len(others) and not counted:
+        _refuse_unlike(own, names, first, others)
+    return party
+
+
+def _refuse_unlike(
+    own: Corpus, names: Sequence[tuple[str, ...]], first: Corpus, others: Sequence[tuple[str, ...]]
+) -> None:
+    """Refuse the first id that the other file has not, or that occurs again."""
+    left = {*others}
+    for sentence, name in enumerate(names):
+        if name not in left:
+            wrong = "occurs twice" if name in others else f"is not in {first.source.path}"
+            raise InputError(
+                f"{own.place(sentence)}: the id {name[-1]!r} {wrong}, and without text only ids can match "
+                "sentences.\nGive all annotators the same ids, or leave them out."
+            )
+        left.remove(name)
 
 
 def build_ground(

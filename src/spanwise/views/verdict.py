@@ -18,7 +18,7 @@ from spanwise.document import DocumentLike, Input, Interval, Settings, given
 from spanwise.document.evaluation import DatasetRuns, Evaluation, ScoreGrid
 from spanwise.document.loading import as_document
 from spanwise.document.scores import PRIMARY, Comparison, Finding, ScoreTest, SystemScores
-from spanwise.document.study import DatasetTest, PairDiagnosis, Study, StudySettings
+from spanwise.document.study import DatasetTest, PairDiagnosis, PlanNotes, Study, StudySettings
 from spanwise.findings import lead_finding
 from spanwise.views import has_view, sentences
 from spanwise.views import view as view_of
@@ -445,11 +445,29 @@ def _checks(document: ScoreGrid) -> Iterator[str]:
     for name, part in document.datasets.items():
         where = f"{say.visible(name)}: " if several else ""
         yield from (f"{where}{text}" for text in _unknown_labels(part))
+        if isinstance(document, Evaluation) and len(part.runs) > 2:  # of two, the answer itself says it
+            for row in part.comparisons:
+                if row.identical:
+                    yield f"{' and '.join(map(say.visible, row.systems))} give the same predictions."
     yield from _pairing(document.inputs)
     yield from _units(document, settings)
-    if isinstance(document, Study) and document.plan and document.plan.missing:
-        runs = say.plural(len(document.plan.missing), "run")
-        yield f"{runs} of this study {'is' if len(document.plan.missing) == 1 else 'are'} missing."
+    if isinstance(document, Study) and document.plan:
+        if document.plan.missing:
+            runs = say.plural(len(document.plan.missing), "run")
+            yield f"{runs} of this study {'is' if len(document.plan.missing) == 1 else 'are'} missing."
+        yield from _copies(document.plan)
+
+
+def _copies(plan: PlanNotes) -> Iterator[str]:
+    """Runs that are the file of another run, which may have been put there twice by mistake."""
+    if plan.identical:
+        row = {key: say.visible(str(value)) for key, value in plan.identical[0].items()}
+        more = f", as are {len(plan.identical) - 1} more of others" if len(plan.identical) > 1 else ""
+        same = f"is the file of run {row['same_as']}{more}"
+        yield f"Run {row['run']} of {row['system']} {same}; copies count once."
+    for shared in plan.shared[:MOST_NAMED]:
+        named = [f"{say.visible(system)} (run {say.visible(run)})" for system, run in shared.runs]
+        yield f"The predictions of {' and '.join(named)} are the same file."
 
 
 def _unknown_labels(part: DatasetRuns) -> Iterator[str]:
@@ -482,7 +500,7 @@ def _pairing(inputs: Sequence[Input]) -> Iterator[str]:
                 parts.append(f"{say.plural(done.unplaced, 'mention')} could not be placed and count as wrong")
             yield f"{name} was aligned by {done.how}: {', '.join(parts)}."
         elif row.paired == "in order" and gold is not None and None in (gold.tokens, row.tokens):
-            yield f"The sentences of {name} were paired with gold in order, without text or ids to check it."
+            yield f"The sentences of {name} were paired with gold in order; neither text nor ids confirm it."
 
 
 def _units(document: ScoreGrid, settings: Settings | StudySettings) -> Iterator[str]:
