@@ -16,7 +16,6 @@ from spanwise.uncertainty import (
     TIE,
     UNDECIDED,
     Pairs,
-    Randomness,
     Resampling,
     Runs,
     Swapping,
@@ -224,7 +223,7 @@ class _Shuffled:
             return self._blocks(iter(self.kept), count=False)
         return self._blocks(self._moved(self.resampling.generator("secondary"), shuffles), count=False)
 
-    def _moved(self, generator: Randomness, shuffles: int) -> Iterator[Column]:
+    def _moved(self, generator: np.random.Generator, shuffles: int) -> Iterator[Column]:
         return self.swapping.moved(generator, shuffles, self.observed.size, self.resampling.scores)
 
     def _keep(self, blocks: Iterator[Column]) -> Iterator[Column]:

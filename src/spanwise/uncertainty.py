@@ -25,7 +25,6 @@ __all__ = [
     "Flips",
     "Pairs",
     "Randomised",
-    "Randomness",
     "Resampling",
     "SignFlips",
     "Swapping",
@@ -60,7 +59,6 @@ TIE = 1e-12
 
 Pairs: TypeAlias = Sequence[tuple[int, int]]  # indices of two systems
 Runs: TypeAlias = Sequence[Sequence[int]]  # for each system, the indices of its runs
-Randomness: TypeAlias = np.random.Generator
 Scorer: TypeAlias = Callable[[Floats], Floats]  # totals (… × columns) to scores (… × cells)
 
 
