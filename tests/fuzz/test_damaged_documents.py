@@ -149,7 +149,7 @@ def test_damaged_documents_give_a_result_or_a_sentence(number: int, tmp_path: Pa
 
 
 # Each of these once ended in a traceback.
-@pytest.mark.parametrize("number", [1300, 1541, 1850, 2396, 2735, 4004, 4253, 4373, 6293, 7316])
+@pytest.mark.parametrize("number", [1300, 1541, 1850, 2396, 2735, 4004, 4253, 4373, 6293, 7316, 14255, 24983])
 def test_documents_that_once_broke_something_are_refused_in_words(number: int, tmp_path: Path) -> None:
     test_damaged_documents_give_a_result_or_a_sentence(number, tmp_path)
 

@@ -19,7 +19,7 @@ from spanwise.document.evaluation import (
     Sentence,
     UnitCounts,
 )
-from spanwise.document.scores import BucketLeads, Confusion
+from spanwise.document.scores import BucketLeads, Confusion, SystemScores
 
 Fault = tuple[str, str]  # the path inside the document, and what is wrong there
 
@@ -122,6 +122,10 @@ def _of_parts(value: object, path: str) -> Iterator[Fault]:
             yield from _of_confusion(value, path)
         elif isinstance(value, BucketLeads):
             yield from _of_leads(value, path)
+        elif isinstance(value, SystemScores):
+            for kind, rows in value.confusion.pairs.items():
+                for label in sorted({label for row in rows for label in row[:2]} - {*value.exact.labels}):
+                    yield f"{path}.confusion.pairs.{kind}", f"the label {label!r} has no scores"
         for field in value.__struct_fields__:
             inner = getattr(value, field)
             if field == "path" and inner == ():

@@ -74,10 +74,11 @@ def _counts(own: SystemChanges) -> str:
     if not broken and not fixed:
         return "No mention broke and none was fixed."
     way = "broken" if broken >= fixed else "fixed"
-    label, number = max(
-        ((label, getattr(counts, way) or 0) for label, counts in own.labels.items()), key=lambda row: row[1]
-    )
-    most = f"; {say.count(number)} of the {way} are {say.visible(label)}" if len(own.labels) > 1 else ""
+    most = ""
+    if len(own.labels) > 1:
+        numbers = {label: getattr(counts, way) or 0 for label, counts in own.labels.items()}
+        label = max(numbers, key=numbers.__getitem__)
+        most = f"; {say.count(numbers[label])} of the {way} are {say.visible(label)}"
     were = "was" if fixed == 1 else "were"
     sentence = f"{say.plural(broken, 'mention')} broke, {say.count(fixed)} {were} fixed{most}."
     return sentence.replace("{", "{{").replace("}", "}}")
