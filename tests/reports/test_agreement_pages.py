@@ -40,7 +40,7 @@ def test_the_page_of_suspects_says_that_they_are_not_errors() -> None:
     gold, predicted = (from_spans([[(1, 2, label)]], tokens=tokens) for label in ("PER", "LOC"))
     document = spanwise.suspects(gold, {"a": predicted, "b": predicted, "c": gold})
     page = document.to_html()
-    assert "A suspect is not an error" in page
+    assert "A suspect is worth a second look; it is not an error." in page
     assert "2 of 3 systems say LOC here" in page
     assert "not an error" in document.to_text(width=100)
 

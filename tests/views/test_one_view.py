@@ -20,10 +20,22 @@ from spanwise.document.loading import load
 from spanwise.reports import html as pages
 from spanwise.reports import tables, terminal
 from spanwise.views import Section, View, cells
-from spanwise.views.cells import Column, Grid, Interval, NamedNumbers, Number, Paragraphs, ShareBar, text_of
+from spanwise.views.cells import (
+    Column,
+    Flow,
+    Grid,
+    Interval,
+    NamedNumbers,
+    Number,
+    Paragraphs,
+    Quote,
+    ShareBar,
+    text_of,
+)  # fmt: skip
 
 SYSTEMS = "a=swapper.conll b=memoriser.conll"
 COMMANDS = {
+    "agreement": "agree a=memoriser.conll b=swapper.conll c=shortsighted.conll --systems s=gold.conll",
     "changes": "changes sizes/1.json sizes/2.json",
     "confidence": "confidence gold.conll a=scored.jsonl b=scored.jsonl --train train.conll --attributes fu20",
     "curve": "curve sizes",
@@ -31,6 +43,7 @@ COMMANDS = {
     "plan": "plan sizes/1.json",
     "slices": f"slices gold.conll {SYSTEMS} --train train.conll --confirm",
     "split": "split gold.conll --unseen 60 --dev 10 -o parts",
+    "suspects": f"suspects gold.conll {SYSTEMS} --train train.conll",
     "tuples": "tuples tuples.jsonl a=fewer.jsonl b=tuples.jsonl --train tuples.jsonl --resamples 50",
 }
 
@@ -192,6 +205,12 @@ def _texts(section: Section, *, screen: bool) -> Iterator[str]:
     for block in section.blocks:
         if isinstance(block, Paragraphs):
             yield from map(str, block.texts)
+        if isinstance(block, Flow):
+            yield from (phrase.text for part in block.parts for phrase in part)
+        if isinstance(block, Quote):
+            yield from (block.source, *block.chips, block.evidence)
+            for side, pieces in block.readings:
+                yield from (side, *(part for piece in pieces for part in (piece.text, piece.label)))
         if isinstance(block, Grid):
             kept = [at for at, column in enumerate(block.columns) if not screen or not column.rank]
             for row in block.rows[: block.most if screen else None]:

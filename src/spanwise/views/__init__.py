@@ -87,6 +87,7 @@ class View(Struct, frozen=True, kw_only=True):
 
 
 VIEWS = {
+    "agreement": "agreement:agreement_view",
     "changes": "changes:changes_view",
     "confidence": "confidence:confidence_view",
     "leaks": "leaks:leaks_view",
@@ -94,6 +95,7 @@ VIEWS = {
     "plan": "planning:plan_view",
     "slices": "slices:slices_view",
     "split": "dataset:split_view",
+    "suspects": "suspects:suspects_view",
     "tuples": "tuples:tuples_view",
 }
 

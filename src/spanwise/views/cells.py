@@ -101,8 +101,23 @@ class NamedNumbers(Struct, frozen=True):
     pairs: tuple[tuple[str, str], ...]
 
 
+class QuotePiece(Struct, frozen=True):
+    """A piece of a quoted sentence; `state` is how it is drawn, and empty for plain text."""
+
+    text: str
+    state: str = ""
+    label: str = ""
+
+
+class MarkedText(Struct, frozen=True):
+    """A sentence with marked mentions, and where it is from."""
+
+    pieces: tuple[QuotePiece, ...]
+    source: str = ""
+
+
 PaperCell: TypeAlias = str | Number | Interval  # what can be typeset, and written as CSV
-Cell: TypeAlias = PaperCell | Phrase | ShareBar | NamedNumbers
+Cell: TypeAlias = PaperCell | Phrase | ShareBar | NamedNumbers | MarkedText
 
 
 def points(value: float | None, style: str = "") -> Number:
@@ -175,6 +190,8 @@ def text_of(cell: Cell) -> str:
         return ""
     if isinstance(cell, NamedNumbers):
         return "  ".join(f"{name} {text}" for name, text in cell.pairs)
+    if isinstance(cell, MarkedText):
+        return "".join(piece.text for piece in cell.pieces).rstrip()
     return cell.text
 
 
@@ -209,6 +226,7 @@ class Grid(Struct, frozen=True):
     rows: Sequence[Sequence[Cell]]
     most: int | None = None
     noun: str = ""
+    indent: int = 2  # on a screen
 
 
 class Paragraphs(Struct, frozen=True):
@@ -216,6 +234,15 @@ class Paragraphs(Struct, frozen=True):
 
     texts: tuple[Clause, ...]
     style: str = ""
+    indent: int = 2
+
+
+class Flow(Struct, frozen=True):
+    """Short texts one after another; a line ends only between two of them."""
+
+    parts: Sequence[Sequence[Phrase]]
+    join: str = " · "
+    indent: int = 2
 
 
 class Chart(Struct, frozen=True):
@@ -223,14 +250,6 @@ class Chart(Struct, frozen=True):
 
     name: str
     key: bool = False
-
-
-class QuotePiece(Struct, frozen=True):
-    """A piece of a quoted sentence; `state` is how it is drawn, and empty for plain text."""
-
-    text: str
-    state: str = ""
-    label: str = ""
 
 
 class Quote(Struct, frozen=True):
@@ -268,12 +287,18 @@ class ArcQuote(Struct, frozen=True):
     remarks: tuple[tuple[bool, str, str], ...]  # whether it is right, what it is, and what happened to it
 
 
-Block: TypeAlias = Grid | Paragraphs | Chart | Quote | ArcQuote
+Block: TypeAlias = Grid | Paragraphs | Flow | Chart | Quote | ArcQuote
 
 
-def note(text: str, style: str = "") -> Paragraphs:
+def note(text: str, style: str = "", indent: int = 2) -> Paragraphs:
     """One sentence as it is."""
-    return Paragraphs((literal(text),), style)
+    return Paragraphs((literal(text),), style, indent)
+
+
+def more(left: int, noun: str = "") -> tuple[Flow, ...]:
+    """That a list leaves out some of its rows; nothing if it does not."""
+    text = f"… and {left} more{noun and f' {noun}'}, all in the JSON"
+    return (Flow([[Phrase(text, "faint")]]),) if left > 0 else ()
 
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Grid:

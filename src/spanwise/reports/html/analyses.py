@@ -3,69 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias
 
 from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from spanwise.document import Interval
-from spanwise.document.agreement import Agreement, DisagreementExample
 from spanwise.document.analyses import (
     Leftover,
     PlacedAnswer,
     PlacementDocument,
     Score,
 )
-from spanwise.document.dataset import DatasetFacts, DescribedBucket, Description, Suspect, Suspects
+from spanwise.document.dataset import DatasetFacts, DescribedBucket, Description
 from spanwise.document.evaluation import Evaluation
-from spanwise.reports.html.views import cards_of
-from spanwise.views import answers, differing, judging
+from spanwise.views import answers
 from spanwise.views import wording as words
-
-# ---- a sentence cut into plain and marked pieces ---------------------------------------------------
-
-
-MarkedPiece: TypeAlias = tuple[str, str]  # a text and the label of its mention, "" outside mentions
-
-
-class LabeledSpan(Protocol):
-    """Anything with positions and a label."""
-
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-    @property
-    def label(self) -> str: ...
-
-
-def marked(text: Sequence[str], mentions: Sequence[LabeledSpan]) -> list[MarkedPiece]:
-    """Cut tokens, or the characters of a single text, into pieces with and without a label.
-
-    Of overlapping mentions, the first and longest is shown.
-
-    Examples:
-        >>> from spanwise.document.dataset import SuspectMention
-        >>> marked(["in", "New", "York"], [SuspectMention(start=1, end=3, label="LOC")])
-        [('in', ''), ('New York', 'LOC')]
-    """
-    by_characters = len(text) == 1 and any(mention.end > 1 for mention in mentions)
-    units: Sequence[str] = text[0] if by_characters else text
-    join = "" if by_characters else " "
-    pieces: list[MarkedPiece] = []
-    position = 0
-    for mention in sorted(mentions, key=lambda mention: (mention.start, -mention.end, mention.label)):
-        if mention.start < position:
-            continue
-        if mention.start > position:
-            pieces.append((join.join(units[position : mention.start]), ""))
-        pieces.append((join.join(units[mention.start : mention.end]), mention.label))
-        position = mention.end
-    if position < len(units):
-        pieces.append((join.join(units[position:]), ""))
-    return pieces
-
 
 # ---- description -----------------------------------------------------------------------------------
 
@@ -117,108 +69,6 @@ def contents_of(bucket: DescribedBucket) -> str:
     """What a bucket holds, in words; empty if that is just its name."""
     text = words.bucket(bucket)
     return "" if text == bucket.name else text
-
-
-# ---- agreement -------------------------------------------------------------------------------------
-
-
-DISAGREEMENTS = (
-    ("LE", "same span, other label"),
-    ("BE", "same label, other boundary"),
-    ("LBE", "overlapping, other label"),
-    ("alone", "marked by only one"),
-)
-
-
-_MOST_LINES = 10  # of one long sentence
-
-
-class SentenceSides(Struct, frozen=True):
-    """A sentence as each annotator marked it."""
-
-    document: str
-    source: str
-    rows: list[tuple[str, list[MarkedPiece]]]
-
-
-def agreement_parts(document: Agreement) -> dict[str, object]:
-    """The values that the template of an agreement needs."""
-    counts = document.disagreement
-    alone = counts.get("FN", 0) + counts.get("FP", 0)
-    return {
-        "template": "agreement.html.jinja",
-        "title": "agreement",
-        "data": None,
-        "matrix": _matrix(document),
-        "kinds": [
-            (title, alone if kind == "alone" else counts.get(kind, 0)) for kind, title in DISAGREEMENTS
-        ],
-        "cards": cards_of(differing.sections(document), {}, ()),
-        "sides": [
-            _sides(line)
-            for example in document.sentences
-            for line in differing.lines_of(example)[:_MOST_LINES]
-        ],
-        "decimal": _decimal,
-        "decimals": _decimals,
-        "bound": judging.bound,
-        "level_sentences": judging.level_sentences(document),
-        "these_annotators": judging.THESE_ANNOTATORS,
-    }
-
-
-def _decimal(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.3f}"
-
-
-def _decimals(ends: Interval | None) -> str:
-    return "" if ends is None else f" ({_decimal(ends[0])} to {_decimal(ends[1])})"
-
-
-def _matrix(document: Agreement) -> list[list[tuple[float | None, Interval | None]]]:
-    """F1 of every pair of annotators and its interval, as rows and columns; nothing on the diagonal."""
-    names = document.annotators
-    position = {name: index for index, name in enumerate(names)}
-    table: list[list[tuple[float | None, Interval | None]]] = [[(None, None)] * len(names) for _ in names]
-    for pair in document.pairs:
-        first, second = (position[name] for name in pair.annotators)
-        table[first][second] = table[second][first] = pair.overall.f1, judging.bound(pair.interval, "f1")
-    return table
-
-
-def _sides(example: DisagreementExample) -> SentenceSides:
-    rows = [
-        (who, marked(example.text, [mention for mention in example.mentions if who in mention.annotators]))
-        for who in example.annotators
-    ]
-    return SentenceSides(example.document, example.source, rows)
-
-
-# ---- suspects --------------------------------------------------------------------------------------
-
-
-def suspects_parts(document: Suspects) -> dict[str, object]:
-    """The values that the template of suspects needs."""
-    effects = {name: {effect.k: effect.f1 for effect in row} for name, row in document.effects.items()}
-    steps = sorted({k for row in effects.values() for k in row})
-    return {
-        "template": "suspects.html.jinja",
-        "title": "suspects",
-        "data": None,
-        "steps": steps,
-        "effects": effects,
-        "readings": [readings(suspect) for suspect in document.suspects],
-    }
-
-
-def readings(suspect: Suspect) -> dict[str, list[MarkedPiece]]:
-    """The sentence with its gold and its proposed mention; empty if the text was left out."""
-    if not suspect.tokens:
-        return {"gold": [], "proposal": []}
-    return {
-        "gold": marked(suspect.tokens, [suspect.gold] if suspect.gold else []),
-        "proposal": marked(suspect.tokens, [suspect.proposal] if suspect.proposal else []),
-    }
 
 
 # ---- placed answers, also as a panel on the page of an evaluation ----------------------------------

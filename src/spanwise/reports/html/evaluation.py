@@ -25,7 +25,7 @@ from spanwise.reports._shown import (
     run_values,
     study_shown,
 )
-from spanwise.reports.html.analyses import cost_parts, panel, readings
+from spanwise.reports.html.analyses import cost_parts, panel
 from spanwise.reports.html.opening import opening
 from spanwise.reports.html.packing import contents
 from spanwise.reports.html.verdicts import (
@@ -35,10 +35,12 @@ from spanwise.reports.html.verdicts import (
     packed_pairs,
     verdicts,
 )
+from spanwise.reports.html.views import cards_of
 from spanwise.views import sentences as sentences
 from spanwise.views import wording as words
 from spanwise.views.slices import conditions
 from spanwise.views.standing import compared, family_of, study_letters, tested, tested_in, tested_on
+from spanwise.views.suspects import doubted
 from spanwise.views.tasks import OVERLAPPING
 
 # ---- three systems or more: who leads whom, and which of them cannot be told apart -----------------
@@ -318,7 +320,6 @@ def evaluation_parts(document: Evaluation) -> dict[str, object]:
     few = len(shown.order) < FEWEST_ON_BOARD
     drawings = evaluation_drawings(document, _attributes(shown)) if few else own_drawings(shown)
     view = view_of(shown, svg(drawings))
-    suspects = document.suspects.suspects if document.suspects else ()
     levels = level_rows({name: document.systems[name] for name in view.order})
     return {
         "document": document,
@@ -328,7 +329,7 @@ def evaluation_parts(document: Evaluation) -> dict[str, object]:
         "weak": document.weak,
         "conditions": conditions,
         "suspects": document.suspects,
-        "readings": [readings(suspect)["gold" if suspect.gold else "proposal"] for suspect in suspects],
+        "further": cards_of([doubted(document.suspects)] if document.suspects else [], {}, view.order),
         "costs": cost_parts(document),
         "answers": [(name, placed, panel(placed)) for name, placed in (document.answers or {}).items()],
         "data": {"sets": [packed_set(shown)]},

@@ -45,8 +45,6 @@ Parts: TypeAlias = dict[str, object]  # the values that a template needs, by nam
 # rendered: only some of them draw charts.
 PAGES = {
     "description": "analyses:description_parts",
-    "agreement": "analyses:agreement_parts",
-    "suspects": "analyses:suspects_parts",
     "placement": "analyses:placement_parts",
 }
 _POLICY = 'http-equiv="Content-Security-Policy" content="'

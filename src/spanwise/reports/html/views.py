@@ -20,7 +20,9 @@ from spanwise.views.cells import (
     Cell,
     Chart,
     Clause,
+    Flow,
     Grid,
+    MarkedText,
     NamedNumbers,
     Number,
     Paragraphs,
@@ -79,7 +81,7 @@ def cards_of(sections: Iterable[Section], charts: Mapping[str, Markup], systems:
 def isolated(words: Clause) -> Markup:
     """The words as markup, in which names cannot change the direction of the text around them."""
     names = [Markup("<bdi>{}</bdi>").format(visible(name)) for name in words.names]
-    return Markup(escape(words.text)).format(*names)
+    return Markup(escape(visible(words.text))).format(*names)
 
 
 def _width(section: Section) -> str:
@@ -100,6 +102,9 @@ def _block(
         case Paragraphs():
             opening = Markup('<p class="note">' if block.style == "faint" else "<p>")
             return Markup("\n").join(opening + isolated(text) + Markup("</p>") for text in block.texts)
+        case Flow():
+            parts = (Markup("").join(map(_cell, part)) for part in block.parts)
+            return Markup("<p>{}</p>").format(escape(block.join).join(parts))
         case Chart():
             drawn = charts.get(block.name)
             return None if drawn is None else Markup('<div class="chart">{}</div>{}').format(
@@ -172,6 +177,9 @@ def _cell(cell: Cell) -> Markup:
     if isinstance(cell, NamedNumbers):
         pairs = [Markup('<span class="chip">{} {}</span>').format(name, text) for name, text in cell.pairs]
         return Markup(" ").join(pairs)
+    if isinstance(cell, MarkedText):
+        source = Markup('<br><small class="source">{}</small>').format(visible(cell.source))
+        return Markup("<bdi>{}</bdi>{}").format(_pieces(cell.pieces), source if cell.source else "")
     text = escape(visible(text_of(cell)))
     if isinstance(cell, Number):
         letters = Markup("<sup>{}</sup>").format(cell.letters) if cell.letters else ""
@@ -198,17 +206,23 @@ def _quote(quote: Quote) -> Markup:
 
 
 def _reading(side: str, pieces: Sequence[QuotePiece]) -> Markup:
+    lead = Markup("<small>{}</small> ").format(visible(side)) if side else ""
+    return Markup('<p dir="auto">{}{}</p>').format(lead, _pieces(pieces))
+
+
+def _pieces(pieces: Sequence[QuotePiece]) -> Markup:
     drawn = Markup("")
     for piece in pieces:
         words = escape(visible(piece.text.rstrip(" ")))
         blank = " " if piece.text.endswith(" ") else ""
         label = Markup(" <small>{}</small>").format(visible(piece.label)) if piece.label else ""
-        if piece.state:
+        if piece.state == "mention":
+            drawn += Markup("<mark>{}</mark>{}{}").format(words, label, blank)
+        elif piece.state:
             drawn += Markup('<span class="leak {}">{}{}</span>{}').format(piece.state, words, label, blank)
         else:
             drawn += words + blank
-    lead = Markup("<small>{}</small> ").format(visible(side)) if side else ""
-    return Markup('<p dir="auto">{}{}</p>').format(lead, drawn)
+    return drawn
 
 
 # ---- charts ----------------------------------------------------------------------------------------

@@ -6,17 +6,16 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from spanwise.document import DocumentLike
-from spanwise.document.agreement import Agreement
 from spanwise.document.analyses import PlacementDocument
-from spanwise.document.dataset import Description, Suspects
+from spanwise.document.dataset import Description
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import as_document
 from spanwise.document.study import Study
 from spanwise.errors import unknown
-from spanwise.reports.tables import _people, _result, _runs, _study
+from spanwise.reports.tables import _result, _runs, _study
 from spanwise.reports.tables._latex import latex
 from spanwise.reports.tables._table import Table, markdown, paper
-from spanwise.views import differing, has_view, view
+from spanwise.views import has_view, view
 from spanwise.views.cells import Interval, Number, text_of
 from spanwise.views.cells import PaperCell as Cell
 from spanwise.views.dataset import composition
@@ -60,15 +59,6 @@ def _makers(document: DocumentLike, short: bool) -> Mapping[str, Callable[[], Ta
         return {name: partial(maker, typed) for name, maker in _result.TABLES.items()}
     if isinstance(typed, Description):
         return {"composition": lambda: paper(composition(typed.dataset))}
-    if isinstance(typed, Agreement):
-        own = {_name(maker): partial(maker, typed) for maker in _people.AGREEMENT}
-        return {**own, **{section.name: partial(paper, section) for section in differing.sections(typed)}}
-    if isinstance(typed, Suspects):
-        return {"suspects": partial(_result.suspects, typed)}
     if isinstance(typed, PlacementDocument):
         return {"policies": partial(_result.policies, typed), "costs": partial(_result.costs, typed)}
     return {}
-
-
-def _name(maker: Callable[..., object]) -> str:
-    return maker.__name__.removeprefix("agreement_")

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from spanwise.document import Document, Settings
 from spanwise.document.analyses import PlacementDocument
-from spanwise.document.dataset import SuspectMention, Suspects
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import AttributeScores, BucketScores, Rates, SubsetRecall, SystemScores
 from spanwise.reports._document import scored_labels
@@ -21,7 +20,7 @@ from spanwise.views import answers
 from spanwise.views import sentences as sentences
 from spanwise.views import silver as words_of_judge
 from spanwise.views import wording as say
-from spanwise.views.cells import Number, count, decimal, interval, p_value, points, signed
+from spanwise.views.cells import Number, count, interval, p_value, points, signed
 from spanwise.views.cells import PaperCell as Cell
 from spanwise.views.dataset import TINY, composition, mentions
 from spanwise.views.standing import ranked, tested
@@ -440,29 +439,7 @@ TABLES: dict[str, TableMaker] = {
 } | {"composition": lambda document: paper(composition(document.dataset))}
 
 
-# ---- slices, suspects and placed answers -----------------------------------------------------------
-
-
-def suspects(document: Suspects) -> Table | None:
-    """The gold annotations that are worth a second look."""
-    rows: list[tuple[Cell, ...]] = [
-        (
-            count(suspect.rank), decimal(suspect.score), suspect.kind, suspect.source, _mention(suspect.gold),
-            _mention(suspect.proposal), "; ".join(suspect.evidence.words),
-        )
-        for suspect in document.suspects
-    ]  # fmt: skip
-    header = ("rank", "score", "kind", "where", "gold", "proposal", "evidence")
-    return Table(
-        "suspects",
-        "Gold annotations worth a second look; a suspect is not necessarily an error.",
-        header,
-        tuple(rows),
-    )
-
-
-def _mention(mention: SuspectMention | None) -> str:
-    return "" if mention is None else f"{mention.label} [{mention.start}, {mention.end})"
+# ---- placed answers ---
 
 
 def policies(document: PlacementDocument) -> Table | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from spanwise.document import Document
 from spanwise.reports.terminal._layout import (
     ScreenCell,
@@ -19,7 +21,18 @@ from spanwise.reports.terminal._layout import (
     warnings,
 )
 from spanwise.views import Section, View, view
-from spanwise.views.cells import ArcQuote, Cell, Grid, NamedNumbers, Paragraphs, Quote, ShareBar
+from spanwise.views.cells import (
+    ArcQuote,
+    Cell,
+    Flow,
+    Grid,
+    MarkedText,
+    NamedNumbers,
+    Paragraphs,
+    Phrase,
+    ShareBar,
+    text_of,
+)
 
 
 def lines(document: Document, width: int, seconds: float | None) -> list[ScreenLine]:
@@ -47,9 +60,10 @@ def section_lines(section: Section, width: int) -> list[ScreenLine]:
                 result += _table(block, width)
             case Paragraphs():
                 for words in block.texts:
-                    result += sentence(str(words), width, style=block.style)
-            case Quote():
-                result += _quote(block, width)
+                    result += sentence(str(words), width, indent=block.indent, style=block.style)
+            case Flow():
+                parts = [_phrases(part) for part in block.parts]
+                result += flow(parts, width, indent=block.indent, join=block.join)
             case ArcQuote():
                 result += sentence(" ".join(block.tokens), width)
                 for right, what, how in block.remarks:
@@ -62,7 +76,10 @@ def _table(table: Grid, width: int) -> list[ScreenLine]:
     shown = [at for at, column in enumerate(table.columns) if column.wide <= width]
     rows = [[_cell(row[at]) for at in shown] for row in table.rows[:most]]
     columns = [table.columns[at] for at in shown]
-    return [*grid(columns, rows, width), *and_more(len(table.rows) - most, width, table.noun)]
+    return [
+        *grid(columns, rows, width, indent=table.indent),
+        *and_more(len(table.rows) - most, width, table.noun),
+    ]
 
 
 def _cell(cell: Cell) -> ScreenCell:
@@ -73,9 +90,11 @@ def _cell(cell: Cell) -> ScreenCell:
             return bar(cell.share, style=cell.style)
         case NamedNumbers():
             return packed([[(f"{name} ", "faint"), (number, "")] for name, number in cell.pairs], join="  ")
+        case MarkedText():
+            return text_of(cell)
         case _:
             return text(cell.text, cell.style) if cell.style else cell.text
 
 
-def _quote(quote: Quote, width: int) -> list[ScreenLine]:
-    raise NotImplementedError
+def _phrases(part: Sequence[Phrase]) -> ScreenLine:
+    return [piece for phrase in part for piece in text(phrase.text, phrase.style)]
