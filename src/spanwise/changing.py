@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import UNSET, Struct
 
 from spanwise import __version__
+from spanwise.columns import Bools
 from spanwise.document import Document, DocumentLike, given
 from spanwise.document.changes import (
     BucketChanges,
@@ -35,9 +36,10 @@ from spanwise.document.loading import as_document, load
 from spanwise.document.scores import Outcome, SystemScores
 from spanwise.document.study import Study
 from spanwise.errors import InputError
-from spanwise.evaluation import CodedMentions, unpack_codes
 from spanwise.gates import ComparedPair, compared_data, differing
 from spanwise.matching import OUTCOMES
+from spanwise.mentions import MentionTable
+from spanwise.mentions.packing import unpack_codes
 from spanwise.settings import CONFIDENCE, CORRECTION
 
 __all__ = ["changes"]
@@ -307,37 +309,38 @@ def _counts(number: Mapping[Way, int]) -> ChangeCounts:
 
 def _of_codes(old: ChangeSide, new: ChangeSide, left_out: set[str]) -> ChangeParts:
     """The gold mentions that changed, from the codes of all mentions, which know no wrong predictions."""
-    first, second = _coded(old), _coded(new)
-    broken, fixed = (first[1] & ~second[1]), (second[1] & ~first[1])
+    (_, was), (gold, now) = _found(old), _found(new)
+    broken, fixed = was & ~now, now & ~was
 
-    def counted(chosen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> ChangeCounts:
+    buckets = {} if new.codes is None else new.codes.buckets
+
+    def counted(chosen: Bools) -> ChangeCounts:
         return ChangeCounts(
             broken=int((broken & chosen).sum()), fixed=int((fixed & chosen).sum()), new=None, gone=None
         )
 
-    coded = second[0]
     return ChangeParts(
         counted(np.ones(len(broken), dtype=bool)),
-        {label: counted(coded.gold["label"] == code) for code, label in enumerate(coded.labels)},
+        {label: counted(gold.where(label=label)) for label in gold.labels},
         None,
         {
-            name: {bucket: counted(coded.gold[f"bucket {name}"] == code) for code, bucket in enumerate(names)}
-            for name, names in coded.buckets.items()
+            name: {bucket: counted(gold[f"bucket.{name}"] == code) for code, bucket in enumerate(names)}
+            for name, names in buckets.items()
             if name not in left_out
         },
     )
 
 
-def _coded(side: ChangeSide) -> tuple[CodedMentions, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
-    """The codes of all mentions, and which gold mentions are right in more than half of the runs."""
-    coded = None if side.codes is None else unpack_codes(side.codes, location=side.location)
-    if coded is None:
+def _found(side: ChangeSide) -> tuple[MentionTable, Bools]:
+    """The gold mentions, and which of them are right in more than half of the runs."""
+    tables = None if side.codes is None else unpack_codes(side.codes, location=side.location)
+    if tables is None:
         raise InputError(
             f"{side.location}: the document holds no mentions, so what changed is unknown.\n"
             "Make it again: spanwise evaluate … --json FILE --examples errors"
         )
-    found = np.sum([coded.systems[run].found > 0 for run in side.runs], axis=0)
-    return coded, 2 * found > len(side.runs)
+    found = np.sum([tables.gold[f"found.{run}"] > 0 for run in side.runs], axis=0)
+    return tables.gold, 2 * found > len(side.runs)
 
 
 def _summary(pair: ComparedPair, sides: tuple[ChangeSide, ChangeSide], counted: ChangeParts) -> SystemChanges:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Mapping
 from itertools import cycle, product
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -16,45 +16,50 @@ from typed import present
 
 import spanwise
 from spanwise.attributes import ATTRIBUTES
-from spanwise.columns import Bools, Column
+from spanwise.columns import Bools
 from spanwise.conditions import parse
 from spanwise.demo import Demo, generate
-from spanwise.document.evaluation import Evaluation, PackedColumn
+from spanwise.document.evaluation import Evaluation, MentionCodes, PackedColumn
 from spanwise.document.loading import document_of
 from spanwise.errors import InputError
-from spanwise.evaluation import CodedMentions, unpack_codes
 from spanwise.evaluation.columns import mention_columns
 from spanwise.gates import compare_documents
+from spanwise.mentions import MentionTable, MentionTables
+from spanwise.mentions.packing import unpack_codes
 from spanwise.slices.index import SliceIndex
 
 Cells = tuple[int, int, int]
 
 
-def coded(document: Evaluation) -> CodedMentions:
-    return present(unpack_codes(present(document.mentions), location="here"))
+class Codes(NamedTuple):
+    """The mentions of a document, and what their columns stand for."""
+
+    about: MentionCodes
+    tables: MentionTables
 
 
-def counted(codes: CodedMentions, system: str, where: dict[str, str]) -> Cells:
+def coded(document: Evaluation) -> Codes:
+    about = present(document.mentions)
+    return Codes(about, present(unpack_codes(about, location="here")))
+
+
+def counted(codes: Codes, system: str, where: dict[str, str]) -> Cells:
     """The numbers of gold, predicted and correct mentions with this label in these buckets."""
 
-    def inside(columns: Mapping[str, Column]) -> Bools:
-        mask = np.ones(len(columns["unit"]), dtype=bool)
+    def inside(table: MentionTable) -> Bools:
+        mask = np.ones(len(table), dtype=bool)
         for name, value in where.items():
             if name == "label":
-                label = codes.labels.index(value) if value in codes.labels else -1
-                mask &= columns["label"] == label
+                mask &= table.where(label=value)
             else:
-                mask &= columns[f"bucket {name}"] == codes.buckets[name].index(value)
+                mask &= table[f"bucket.{name}"] == codes.about.buckets[name].index(value)
         return mask
 
-    columns_of_system, gold = codes.systems[system], inside(codes.gold)
-    paired, same = inside(columns_of_system.paired), gold & (columns_of_system.found == 1)
-    correct = same.sum() + (gold[columns_of_system.found == 2] & paired).sum()
-    return (
-        int(gold.sum()),
-        int(same.sum() + paired.sum() + inside(columns_of_system.alone).sum()),
-        int(correct),
-    )
+    gold, others = codes.tables.gold, codes.tables.systems[system]
+    found, of_gold, of_others = gold[f"found.{system}"], inside(gold), inside(others)
+    same = of_gold & (found == 1)
+    correct = same.sum() + (of_gold[found == 2] & of_others[others["right"]]).sum()
+    return int(of_gold.sum()), int(same.sum() + of_others.sum()), int(correct)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +81,7 @@ def test_every_pair_of_filters_has_the_counts_of_the_index_of_all_mentions(demo:
     finally:
         ATTRIBUTES.remove("fickle")
     codes, index = coded(result), SliceIndex.of(mention_columns(result))
-    values: dict[str, tuple[str, ...]] = {"label": codes.labels, **codes.buckets}
+    values: dict[str, tuple[str, ...]] = {"label": codes.about.labels, **codes.about.buckets}
     for name_a, name_b in product(values, values):
         for first, second in product(values[name_a], values[name_b]):
             if name_a == name_b or {first, second} & {"other", "unplaced"}:
@@ -85,18 +90,18 @@ def test_every_pair_of_filters_has_the_counts_of_the_index_of_all_mentions(demo:
             for system, cell in expected.items():
                 counts = counted(codes, system, {name_a: first, name_b: second})
                 assert counts == (cell.gold, cell.predicted, cell.correct), (name_a, first, name_b, second)
-    assert any((columns.found == 2).any() for columns in codes.systems.values())
+    assert any((found == 2).any() for found in codes.tables.gold.named("found").values())
 
 
 def test_tough_subsets_equal_those_of_the_scores(demo: Demo) -> None:
     result = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, resamples=0)
     codes = coded(result)
     for name, scores in result.systems.items():
-        for bit, subset in enumerate(codes.subsets):
-            inside = (codes.gold["tough"] >> bit & 1).astype(bool)
+        for subset in codes.about.subsets:
+            inside = codes.tables.gold[f"tough.{subset}"]
             cell = scores.tough[subset].overall
             assert cell.mentions == inside.sum()
-            assert cell.correct == (inside & (codes.systems[name].found > 0)).sum()
+            assert cell.correct == (inside & (codes.tables.gold[f"found.{name}"] > 0)).sum()
 
 
 TAGS = st.lists(
@@ -119,8 +124,8 @@ def test_a_filter_of_label_and_length_has_the_counts_of_evaluating_its_mentions(
     assert isinstance(again, Evaluation)
     codes = coded(again)
     spans = [set(mentions.rows()) for mentions in (result["one"].gold, result["one"].predicted)]
-    for label, (bucket, length) in product(codes.labels, {"XS": 1, "S": 2, "L": 3}.items()):
-        if bucket not in codes.buckets["entity_length"]:
+    for label, (bucket, length) in product(codes.about.labels, {"XS": 1, "S": 2, "L": 3}.items()):
+        if bucket not in codes.about.buckets["entity_length"]:
             continue
         in_gold, in_predicted = (
             {row for row in rows if row[3] == label and row[2] - row[1] == length} for rows in spans
@@ -133,7 +138,7 @@ def test_blocks_of_sentences_are_the_units_of_codes(demo: Demo) -> None:
     result = spanwise.evaluate(demo.gold, demo.systems, unit="block:7", resamples=0)
     codes = coded(result)
     sentences = result[next(iter(result))].gold.sentence
-    assert codes.gold["unit"].tolist() == (sentences // 7).tolist()
+    assert codes.tables.gold["unit"].tolist() == (sentences // 7).tolist()
 
 
 def test_documents_over_the_same_gold_file_are_compared_with_their_mentions(demo: Demo) -> None:
@@ -144,17 +149,19 @@ def test_documents_over_the_same_gold_file_are_compared_with_their_mentions(demo
     ]
     merged = compare_documents(alone, names=["a.json", "b.json"], resamples=0)
     codes, together = coded(merged), spanwise.evaluate(demo.gold, demo.systems, resamples=0)
-    assert not codes.subsets and "entity_frequency" not in codes.buckets  # only one has training data
+    assert (
+        not codes.about.subsets and "entity_frequency" not in codes.about.buckets
+    )  # only one has training data
     whole = coded(together)
     for name in names[:2]:
-        for label, bucket in product(whole.labels, codes.buckets["entity_length"]):
+        for label, bucket in product(whole.about.labels, codes.about.buckets["entity_length"]):
             where = {"label": label, "entity_length": bucket}
             assert counted(codes, name, where) == counted(whole, name, where)
 
 
 def test_too_many_mentions_are_reported_and_not_kept(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("_codes", "counting"):
-        monkeypatch.setattr(f"spanwise.evaluation.{module}.MOST_MENTIONS", 30)
+    for module in ("mentions.packing", "evaluation.counting"):
+        monkeypatch.setattr(f"spanwise.{module}.MOST_MENTIONS", 30)
     results = [
         spanwise.evaluate(demo.gold, demo.systems, resamples=0, memory=memory) for memory in (None, "1GB")
     ]

@@ -18,7 +18,6 @@ from spanwise.document.analyses import PlacementDocument
 from spanwise.document.evaluation import Result
 from spanwise.engines import Engine, engine_of, release_freed_memory
 from spanwise.errors import ChoiceError
-from spanwise.evaluation._codes import CodedMentions, CodedSystem, combine_codes, unpack_codes
 from spanwise.evaluation.blocks import OneBlock, Progress
 from spanwise.evaluation.choices import (
     Choices,
@@ -63,10 +62,7 @@ if TYPE_CHECKING:
 MOST_ANSWERS = 500  # the maximum number of answers of each kind that a result lists
 
 __all__ = [
-    "CodedMentions",
-    "CodedSystem",
     "Inputs",
-    "combine_codes",
     "compare",
     "evaluate",
     "evaluate_blocks",
@@ -78,7 +74,6 @@ __all__ = [
     "read_inputs",
     "read_whole",
     "sentences_with_errors",
-    "unpack_codes",
 ]
 
 

@@ -23,11 +23,12 @@ from spanwise.columns import Column, Ints, ints, offsets
 from spanwise.corpus import Corpus, Mentions, Parts
 from spanwise.document.evaluation import Evaluation
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation._measures import BucketedSide
 from spanwise.evaluation.counting import EvaluatedBlock
 from spanwise.evaluation.result import KeptMentions
 from spanwise.formats import write_atomically
 from spanwise.matching import OUTCOMES
+from spanwise.mentions import MentionTable
+from spanwise.mentions.packing import coded
 
 KIND = "spanwise columns"
 SCHEMA = 1
@@ -313,17 +314,18 @@ def mention_columns(result: Evaluation) -> MentionColumns:
         )
     data, facts = block.data, block.data.facts
     corpus, redacted = data.inputs.corpus, result.settings.redacted
-    names = [name for name, attribute in facts.attributes.items() if attribute.unit == "mention"]
+    tables = block.tables()
+    names = list(tables.gold.named("bucket"))
     lists = [data.gold.labels, *(system.case.labels for system in block.systems.values())]
     labels = tuple(dict.fromkeys(label for listed in lists for label in listed))
     shown = not redacted and not corpus.without_text
     arrays = _corpus_columns(corpus, data.units.of_sentence, shown=shown)
-    arrays |= _side("gold", data.gold, labels, names, data.gold_sides)
+    arrays |= _side("gold", data.gold, tables.gold.labelled(labels))
     if data.toughness is not None:
-        arrays["gold.tough"] = np.packbits(data.toughness.member, axis=1, bitorder="little")[:, 0]
-    for index, system in enumerate(block.systems.values()):
+        arrays["gold.tough"] = coded(tables.gold)["tough"]
+    for index, (name, system) in enumerate(block.systems.items()):
         side = f"system{index}"
-        arrays |= _side(side, system.case.predicted, labels, names, system.predicted_sides)
+        arrays |= _side(side, system.case.predicted, tables.systems[name].labelled(labels))
         partner = np.where(system.case.right, system.case.exact.gold_partner, -1)
         arrays |= {
             f"{side}.outcome": system.matching.gold_outcome.astype(np.uint8),
@@ -358,23 +360,15 @@ def _without_hidden(bucket: Bucket) -> Bucket:
     return replace(bucket, low=None, high=None, value=None if bucket.value is None else bucket.name)
 
 
-def _side(
-    side: str,
-    mentions: Mentions,
-    labels: Sequence[str],
-    names: Sequence[str],
-    sides: Mapping[str, BucketedSide],
-) -> dict[str, Column]:
+def _side(side: str, mentions: Mentions, table: MentionTable) -> dict[str, Column]:
     """The columns of the mentions of one side."""
-    code = np.array([labels.index(label) if label in labels else 0 for label in mentions.labels] or [0])
-    columns: dict[str, object] = {
+    columns: dict[str, Column] = {
         f"{side}.{name}": getattr(mentions, name).astype(np.int32) for name in ("sentence", "start", "end")
     }
-    columns[f"{side}.label"] = code[mentions.label].astype(np.min_scalar_type(len(labels)))
-    for name in names:
-        column = sides[name].bucket
+    columns[f"{side}.label"] = table["label"].astype(np.min_scalar_type(len(table.labels)))
+    for name, column in table.named("bucket").items():
         columns[f"{side}.bucket.{name}"] = column.astype(np.min_scalar_type(int(column.max(initial=0))))
     if mentions.parts is not None:
         for name in ("at", "start", "end"):
             columns[f"{side}.parts.{name}"] = getattr(mentions.parts, name).astype(np.int32)
-    return cast("dict[str, Column]", columns)
+    return columns

@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise.attributes import SUBSETS as SUBSET_NAMES
-from spanwise.attributes import Attribute, Lexicon, SummedLexicon, Values, is_built_in, values_of
+from spanwise.attributes import Attribute, Lexicon, SummedLexicon, Toughness, Values, is_built_in, values_of
 from spanwise.attributes import Side as AttributeSide
 from spanwise.columns import Bools, Column, Ints
 from spanwise.composition import DatasetPart, copies_in, dataset_entry
@@ -28,14 +28,6 @@ from spanwise.document.evaluation import (
 )
 from spanwise.document.scores import Outcome, Subset
 from spanwise.engines import MOST_THREADS, Engine, Joining, together
-from spanwise.evaluation._codes import (
-    MOST_MENTIONS,
-    CodedMentions,
-    buckets_of,
-    pack_codes,
-    subsets_of,
-    used_labels,
-)
 from spanwise.evaluation._hints import Signs
 from spanwise.evaluation._measures import OUTCOME, BucketedSide
 from spanwise.evaluation._system import Counted, Evaluated, evaluate_system
@@ -49,9 +41,12 @@ from spanwise.evaluation.dataset import (
     Facts,
     fix_facts,
     look_at,
+    mention_table,
     sides_of,
 )
 from spanwise.matching import OUTCOMES as NAMES
+from spanwise.mentions import MentionTable, MentionTables
+from spanwise.mentions.packing import MOST_MENTIONS, pack_codes, without_copies
 
 OUTCOMES = cast("Sequence[Outcome]", NAMES)
 SUBSETS = cast("Sequence[Subset]", SUBSET_NAMES)
@@ -262,7 +257,7 @@ class CountedBlock(Struct, frozen=True, eq=False):
     chosen: Mapping[str, Sentences]  # by policy
     choosable: int
     mentions: int
-    coded: CodedMentions | None  # if there is room for them
+    tables: MentionTables | None  # without copies, if there is room for them
     signs: Mapping[str, Signs] = {}  # by system
 
 
@@ -293,15 +288,51 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
         """The number of mentions of gold and of all systems."""
         return len(self.data.gold) + sum(len(system.case.predicted) for system in self.systems.values())
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that occur among the mentions, sorted."""
+        sides = [self.data.gold, *(system.case.predicted for system in self.systems.values())]
+        used = {
+            side.labels[code] for side in sides for code in np.flatnonzero(np.bincount(side.label)).tolist()
+        }
+        return tuple(sorted(used))
+
+    def tables(self) -> MentionTables:
+        """The mentions of gold and of all systems, in the buckets of the attributes of mentions."""
+        data, names, labels = self.data, _buckets_of(self.data.facts), self.labels
+
+        def table(
+            mentions: Mentions, sides: Mapping[str, BucketedSide], tough: Toughness | None = None
+        ) -> MentionTable:
+            own = {name: sides[name] for name in names}
+            return mention_table(mentions, data.units, own, tough).labelled(labels)
+
+        return MentionTables(
+            table(data.gold, data.gold_sides, data.toughness),
+            {
+                name: table(system.case.predicted, system.predicted_sides)
+                for name, system in self.systems.items()
+            },
+        )
+
+    def tables_without_copies(self) -> MentionTables:
+        """The same tables as documents store them."""
+        partners = {
+            name: np.where(system.case.right, system.case.exact.gold_partner, -1)
+            for name, system in self.systems.items()
+        }
+        return without_copies(self.tables(), partners)
+
     def codes(self, block: int) -> MentionCodes:
         """The codes of all mentions; `block` consecutive units are joined into one."""
+        tough = self.data.toughness
         return pack_codes(
-            lambda: CodedMentions.of(self.data, self.systems),
+            self.tables_without_copies,
             self.systems,
             number=self.mentions,
-            labels=used_labels(self.data, self.systems),
-            subsets=subsets_of(self.data),
-            buckets=buckets_of(self.data.facts),
+            labels=self.labels,
+            subsets=() if tough is None else cast("tuple[Subset, ...]", tough.subsets),
+            buckets=_buckets_of(self.data.facts),
             block=block,
         )
 
@@ -330,9 +361,18 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
             chosen={policy: sentences for policy, (sentences, _) in shown.items()},
             choosable=sum(number for _, number in shown.values()),
             mentions=self.mentions,
-            coded=CodedMentions.of(self.data, self.systems) if self.mentions <= mentions else None,
+            tables=self.tables_without_copies() if self.mentions <= mentions else None,
             signs={name: _signs_of(block.corpus, system) for name, system in self.systems.items()},
         )
+
+
+def _buckets_of(facts: Facts) -> dict[str, tuple[str, ...]]:
+    """The names of the buckets of each attribute of mentions."""
+    return {
+        name: tuple(bucket.name for bucket in facts.bucketings[name].buckets)
+        for name, attribute in facts.attributes.items()
+        if attribute.unit == "mention"
+    }
 
 
 def _signs_of(corpus: Corpus, system: Evaluated) -> Signs:
@@ -432,7 +472,7 @@ class Whole(Struct, frozen=True, eq=False):
     sentences: Sentences
     about: ExampleCounts
     mentions: int
-    coded: CodedMentions | None
+    tables: MentionTables | None  # without copies
     copies: Bools | None  # which sentences repeat an earlier one, if that is known
     signs: Mapping[str, Signs] = {}
 
@@ -451,16 +491,16 @@ class Whole(Struct, frozen=True, eq=False):
 
     def codes(self, block: int) -> MentionCodes:
         """The codes of all mentions, if there were not too many to keep."""
-        if self.coded is None:
+        if self.tables is None:
             return MentionCodes(number=self.mentions, cap=MOST_MENTIONS)
-        coded = self.coded
+        tables = self.tables
         return pack_codes(
-            lambda: coded,
-            coded.systems,
+            lambda: tables,
+            tables.systems,
             number=self.mentions,
-            labels=coded.labels,
-            subsets=coded.subsets,
-            buckets=coded.buckets,
+            labels=tables.gold.labels,
+            subsets=cast("tuple[Subset, ...]", tuple(tables.gold.named("tough"))),
+            buckets=_buckets_of(self.facts),
             block=block,
         )
 
@@ -474,7 +514,7 @@ class Adding:
         self._described: list[DatasetPart] = []
         self._signs: dict[str, Signs] = {}
         self._units = self._choosable = self._mentions = 0
-        self._coded: list[CodedMentions] | None = []  # None: there are too many mentions
+        self._tables: list[MentionTables] | None = []  # None: there are too many mentions
         self._choices = choices
         # Sentences with errors come before all others.
         policies = {"errors": ["errors"], "all": ["errors", "correct"], "none": []}[choices.examples]
@@ -500,10 +540,10 @@ class Adding:
         self._units += block.units
         self._choosable += block.choosable
         self._mentions += block.mentions
-        if block.coded is None or self._mentions > MOST_MENTIONS:
-            self._coded = None
-        elif self._coded is not None:
-            self._coded.append(block.coded)
+        if block.tables is None or self._mentions > MOST_MENTIONS:
+            self._tables = None
+        elif self._tables is not None:
+            self._tables.append(block.tables)
 
     def _room(self) -> dict[str, int]:
         return {
@@ -531,7 +571,7 @@ class Adding:
             sentences=shown,
             about=ExampleCounts(policy=self._choices.examples, cap=cap, shown=len(shown), of=self._choosable),
             mentions=self._mentions,
-            coded=CodedMentions.joined(self._coded) if self._coded else None,
+            tables=MentionTables.concat(self._tables) if self._tables else None,
             copies=copies_in(self._described),
             signs=self._signs,
         )

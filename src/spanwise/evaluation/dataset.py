@@ -31,7 +31,7 @@ from spanwise.attributes import (
 )
 from spanwise.attributes import Side as AttributeSide
 from spanwise.buckets import Bucketing, default_strategy, fit
-from spanwise.columns import Floats, Ints, floats, frozen, ints
+from spanwise.columns import Column, Floats, Ints, floats, frozen, ints
 from spanwise.composition import SentenceHashes
 from spanwise.corpus import Annotation, Mentions
 from spanwise.document import Input
@@ -64,6 +64,7 @@ from spanwise.evaluation.choices import (
     unit_of,
 )
 from spanwise.formats import ReadKeywords, listed_sources
+from spanwise.mentions import MentionTable
 from spanwise.registry import resolve
 from spanwise.settings import default_value
 
@@ -136,6 +137,20 @@ class DatasetBlock(Struct, frozen=True, eq=False):
 def mention_sides(sides: Mapping[str, BucketedSide]) -> dict[str, BucketedSide]:
     """Only the attributes whose units are mentions."""
     return {name: side for name, side in sides.items() if side.position is None}
+
+
+def mention_table(
+    mentions: Mentions,
+    units: ResampledUnits,
+    sides: Mapping[str, BucketedSide],
+    toughness: Toughness | None = None,
+) -> MentionTable:
+    """The table of one side: unit, label, buckets and, if they are known, tough subsets of each mention."""
+    columns: dict[str, Column] = {"unit": ints(units.of_sentence[mentions.sentence]), "label": mentions.label}
+    columns |= {f"bucket.{name}": side.bucket for name, side in sides.items()}
+    if toughness is not None:
+        columns |= {f"tough.{subset}": toughness.of(subset) for subset in toughness.subsets}
+    return MentionTable({}, tuple(mentions.labels), units.number).with_columns(columns)
 
 
 ComputeValues = Callable[[Attribute, AttributeSide], Values]  # computes the values of an attribute

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from spanwise.attributes import Attribute, choose
 from spanwise.attributes import Side as AttributeSide
 from spanwise.buckets import Bucketing
-from spanwise.columns import Bools, Column, ints
+from spanwise.columns import Bools
 from spanwise.composition import input_entry
 from spanwise.corpus import with_one_labelling
 from spanwise.document import Input
@@ -21,9 +21,16 @@ from spanwise.evaluation._measures import OUTCOME, BucketedSide
 from spanwise.evaluation.blocks import BlockSums, OneBlock, TrainingFacts
 from spanwise.evaluation.choices import Block, Choices, ResampledUnits, documented
 from spanwise.evaluation.counting import EvaluatedBlock
-from spanwise.evaluation.dataset import BlockContext, Facts, OpenedSources, prepare_source, sides_of
+from spanwise.evaluation.dataset import (
+    BlockContext,
+    Facts,
+    OpenedSources,
+    mention_table,
+    prepare_source,
+    sides_of,
+)
 from spanwise.matching import MATCHERS
-from spanwise.mentions import MentionTable, MentionTables
+from spanwise.mentions import MentionTables
 
 T = TypeVar("T")
 
@@ -80,21 +87,22 @@ def tally(
     """
     gold, *others = context.sides(block)
     units = ResampledUnits.of(block.corpus, context.unit)
-    columns = _columns(gold, units, context, {} if evaluated is None else evaluated.data.gold_sides)
+    toughness = None
     if tough:
         toughness = None if evaluated is None else evaluated.data.toughness
         toughness = toughness or context.toughness(block, gold)
-        if toughness is not None:
-            columns |= {f"tough.{subset}": toughness.of(subset) for subset in toughness.subsets}
-    systems = {}
+    found, systems = {}, {}
     for system, side in zip(block.systems, others, strict=True):
-        found, right = _matched(gold, side) if evaluated is None else _exact(evaluated, system)
-        columns[f"found.{system}"] = found
+        found[f"found.{system}"], right = (
+            _matched(gold, side) if evaluated is None else _exact(evaluated, system)
+        )
         if predicted:
-            known = {} if evaluated is None else evaluated.systems[system].predicted_sides
-            own = {**_columns(side, units, context, known), "right": right}
-            systems[system] = _table(side, units, own)
-    return TalliedBlock(MentionTables(_table(gold, units, columns), systems), BlockSums.of_block(block))
+            own = {} if evaluated is None else evaluated.systems[system].predicted_sides
+            table = mention_table(side.mentions, units, _sides(side, context.facts, own))
+            systems[system] = table.with_columns({"right": right})
+    own = {} if evaluated is None else evaluated.data.gold_sides
+    table = mention_table(gold.mentions, units, _sides(gold, context.facts, own), toughness)
+    return TalliedBlock(MentionTables(table.with_columns(found), systems), BlockSums.of_block(block))
 
 
 def _matched(gold: AttributeSide, predicted: AttributeSide) -> tuple[Bools, Bools]:
@@ -110,24 +118,15 @@ def _exact(evaluated: EvaluatedBlock, system: str) -> tuple[Bools, Bools]:
     return case.right, np.asarray(case.exact.predicted_outcome == OUTCOME["TP"])
 
 
-def _table(side: AttributeSide, units: ResampledUnits, columns: Mapping[str, Column]) -> MentionTable:
-    return MentionTable({}, tuple(side.mentions.labels), units.number).with_columns(columns)
-
-
-def _columns(
-    side: AttributeSide, units: ResampledUnits, context: BlockContext, known: Mapping[str, BucketedSide]
-) -> dict[str, Column]:
-    """The unit and the label of each mention and, if facts are fixed, its buckets, some of them `known`."""
-    mentions, facts = side.mentions, context.facts
-    columns: dict[str, Column] = {
-        "unit": ints(units.of_sentence[mentions.sentence]),
-        "label": mentions.label,
-    }
-    if facts is not None:
-        others = {name: one for name, one in facts.attributes.items() if name not in known}
-        sides = {**known, **sides_of(replace(facts, attributes=others), side)}
-        columns |= {f"bucket.{name}": sides[name].bucket for name in facts.attributes}
-    return columns
+def _sides(
+    side: AttributeSide, facts: Facts | None, known: Mapping[str, BucketedSide]
+) -> Mapping[str, BucketedSide]:
+    """The buckets of each mention, if facts are fixed; some of them are `known`."""
+    if facts is None:
+        return {}
+    others = {name: one for name, one in facts.attributes.items() if name not in known}
+    sides = {**known, **sides_of(replace(facts, attributes=others), side)}
+    return {name: sides[name] for name in facts.attributes}
 
 
 # ---- after an evaluation ---------------------------------------------------------------------------

@@ -17,10 +17,10 @@ from spanwise.document.evaluation import Evaluation, ExampleCounts, UnitCounts
 from spanwise.document.loading import as_document
 from spanwise.document.scores import PRIMARY, Comparison
 from spanwise.errors import ChoiceError, InputError, many
-from spanwise.evaluation import combine_codes
 from spanwise.evaluation.comparisons import compare_systems
 from spanwise.evaluation.scoring import unpack_measures, with_lead_intervals
 from spanwise.findings import findings
+from spanwise.mentions.packing import combine_codes
 from spanwise.scores import Measure
 from spanwise.settings import CONFIDENCE, CORRECTION
 from spanwise.uncertainty import Resampling

@@ -218,7 +218,7 @@ def _study_mentions(name: str, dataset: DatasetRuns) -> MentionCodes | UnsetType
     """The mentions of all systems, with each run under its name on the page."""
     if not dataset.mentions or set(dataset.mentions) != set(dataset.runs):
         return UNSET
-    from spanwise.evaluation import combine_codes
+    from spanwise.mentions.packing import combine_codes
 
     return combine_codes(
         [dataset.mentions[system] for system in dataset.runs],

@@ -19,6 +19,7 @@ from spanwise.columns import Column
 from spanwise.document import given
 from spanwise.document.evaluation import Evaluation, GoldMention, PredictedMention, Sentence
 from spanwise.document.scores import BucketScores, ExactScores, SubsetRecall, SystemScores
+from spanwise.mentions import MentionTable
 from spanwise.reports._document import scored_labels
 from spanwise.reports._shown import ShownDataset
 from spanwise.reports.errors import places_of_patterns
@@ -86,25 +87,26 @@ def _codes(document: Evaluation, systems: Sequence[str], packer: _Packer) -> dic
         document.mentions.gold and not set(systems) <= set(document.mentions.systems)
     ):
         return None
-    from spanwise.evaluation import CodedSystem, unpack_codes  # lazy: heavy, and not always needed
+    from spanwise.mentions.packing import coded, in_order_of_gold, unpack_codes  # not always needed
 
     about: dict[str, object] = {"number": document.mentions.number, "cap": document.mentions.cap}
-    coded = unpack_codes(document.mentions, location="the document")
-    if coded is None:
+    codes = document.mentions
+    tables = unpack_codes(codes, location="the document")
+    if tables is None:
         return about
-    labels = [packer.code(label) for label in coded.labels]
-    subsets = [packer.tough.get(name, -1) for name in coded.subsets]
+    labels = [packer.code(label) for label in codes.labels]
+    subsets = [packer.tough.get(name, -1) for name in codes.subsets]
     masks = [
         sum(1 << to for at, to in enumerate(subsets) if to >= 0 and mask >> at & 1) for mask in range(256)
     ]
     buckets = {
-        name: [codes.get(bucket, -1) for bucket in coded.buckets[name]]
-        for name, codes in packer.attributes
-        if name in coded.buckets
+        name: [shown.get(bucket, -1) for bucket in codes.buckets[name]]
+        for name, shown in packer.attributes
+        if name in codes.buckets
     }
 
-    def side(parts: Sequence[Mapping[str, Column]]) -> list[object]:
-        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    def side(table: MentionTable) -> list[object]:
+        columns = coded(table)
         unit = columns["unit"].astype(np.int64)
         steps = np.diff(unit, prepend=0)
         return [
@@ -117,10 +119,10 @@ def _codes(document: Evaluation, systems: Sequence[str], packer: _Packer) -> dic
             _recoded(columns["tough"], masks) if "tough" in columns else None,
         ]
 
-    def system(coded_system: CodedSystem) -> list[object]:
-        return [_characters(coded_system.found), *side([coded_system.paired, coded_system.alone])]
+    def system(name: str) -> list[object]:
+        return [_characters(tables.gold[f"found.{name}"]), *side(in_order_of_gold(tables.systems[name]))]
 
-    return {**about, "gold": side([coded.gold]), "systems": [system(coded.systems[name]) for name in systems]}
+    return {**about, "gold": side(tables.gold), "systems": [system(name) for name in systems]}
 
 
 FIRST = 40  # the code of the character for 0; of those that follow, only the backslash needs escaping

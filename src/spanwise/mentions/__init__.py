@@ -63,6 +63,16 @@ class MentionTable(Struct, frozen=True, eq=False):
         """The rows with these numbers, or those that are marked."""
         return replace(self, columns={name: frozen(column[rows]) for name, column in self.columns.items()})
 
+    def only(self, names: Sequence[str]) -> MentionTable:
+        """The same rows with some of the columns."""
+        return replace(self, columns={name: self.columns[name] for name in names})
+
+    def labelled(self, labels: Sequence[str]) -> MentionTable:
+        """The same mentions with codes into another list of labels, which has all that occur."""
+        code_of = {label: code for code, label in enumerate(labels)}
+        codes = ints([code_of.get(label, 0) for label in self.labels] or [0])
+        return replace(self.with_columns({"label": codes[self["label"]]}), labels=tuple(labels))
+
     def where(self, *, label: str) -> Bools:
         """Which rows have a label."""
         code = self.labels.index(label) if label in self.labels else -1
@@ -91,17 +101,13 @@ class MentionTable(Struct, frozen=True, eq=False):
             {
                 **part.columns,
                 "unit": part["unit"] + begin,
-                "label": part._codes_among(labels),
+                "label": part.labelled(labels)["label"],
             }
             for part, begin in zip(parts, begins[:-1].tolist(), strict=True)
         ]
         shared = [name for name in moved[0] if all(name in columns for columns in moved)]
         columns = {name: frozen(np.concatenate([columns[name] for columns in moved])) for name in shared}
         return cls(columns, labels, int(begins[-1]))
-
-    def _codes_among(self, labels: Sequence[str]) -> Ints:
-        code_of = {label: code for code, label in enumerate(labels)}
-        return ints([code_of[label] for label in self.labels] or [0])[self.columns["label"]]
 
 
 class MentionTables(Struct, frozen=True, eq=False):
