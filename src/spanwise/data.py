@@ -36,8 +36,9 @@ from spanwise.formats import (
     says_label_rules,
     side_by_side,
 )
+from spanwise.labels import RULES
 from spanwise.leakage import leaks
-from spanwise.relations import tuples
+from spanwise.relations import READING, tuples
 from spanwise.relations.records import holds_tuples
 from spanwise.slices import find_slices, slices_of
 from spanwise.streams import pipes_read_once
@@ -275,7 +276,8 @@ class Data:
                 f"{self._inputs.gold.reading.path} is not a file of tuples.\nOpen one, or ask about mentions."
             )
         files = self._tuples.again()
-        return tuples(files.gold, files.systems, train=files.train, **keywords, **self._reading)
+        reading = {name: value for name, value in self._reading.items() if name in (*READING, *RULES)}
+        return tuples(files.gold, files.systems, train=files.train, **keywords, **reading)
 
     def _asked(self, question: str) -> OpenedInputs:
         """The data for a question about systems."""

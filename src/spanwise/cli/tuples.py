@@ -75,7 +75,8 @@ def add_tuples(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument("--tag-column", metavar="NAME", help="the column with entity tags (hipe, conllu)")
     group.add_argument("--annotator", metavar="NAME", help="whose annotations to read (label-studio)")
-    add_setting(group, "encoding")
+    for name in ("encoding", "map", "predicted_map", "only", "without"):
+        add_setting(group, name)
 
 
 def run_tuples(args: argparse.Namespace) -> int:
@@ -83,15 +84,15 @@ def run_tuples(args: argparse.Namespace) -> int:
 
     All criteria stand side by side, with what became of each tuple and what fixing it would gain.
     """
-    from spanwise.relations import check_floors, tuples
+    from spanwise.labels import RULES
+    from spanwise.relations import READING, check_floors, tuples
     from spanwise.streams import say
 
     least = _floors(args.floor)
     if args.floor_bound and not least:
         raise ChoiceError("--floor-bound needs a floor.\nAdd one, such as --floor 60.")
     command = shlex.join(["spanwise", *args.command_line])
-    names = ("format", "encoding", "column", "tag_column", "annotator")
-    reading = {name: getattr(args, name) for name in names if getattr(args, name)}
+    reading = {name: given for name in (*READING, *RULES) if (given := getattr(args, name))}
     document = asked(args, tuples, args.gold, named_systems(args.systems), command=command, **reading)
     floors = check_floors(document, least, bound=args.floor_bound)
     finish_document(args, document)

@@ -304,7 +304,7 @@ def says_label_rules(verb: Callable[P, Made]) -> Callable[P, Made]:
         rules = rules_of(options)
         if not rules:
             return document
-        signature = f"{document.signature}|labels:{rules.key(predicted=True)}"
+        signature = "|".join(filter(None, (document.signature, f"labels:{rules.key(predicted=True)}")))
         return replace(document, label_rules=rules.to_dict(), signature=signature)
 
     return noting

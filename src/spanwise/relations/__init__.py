@@ -42,7 +42,9 @@ from spanwise.engines import Engine, cores, engine_of, local_engine
 from spanwise.errors import ChoiceError, many, unknown
 from spanwise.evaluation.choices import block_size, named_sources
 from spanwise.evaluation.scoring import score_and_test
+from spanwise.formats import rules_of, says_label_rules
 from spanwise.intervals import FEW_UNITS
+from spanwise.labels import RULES, LabelRules
 from spanwise.relations._parts import TupleSource, count_parts
 from spanwise.relations._tally import (
     NAMES,
@@ -52,6 +54,7 @@ from spanwise.relations._tally import (
     TupleRows,
     training_of,
 )
+from spanwise.relations.relabeling import LabelCounts
 from spanwise.scores import EXACT, GAINS, RECALL, Measure, MeasureKey
 from spanwise.settings import CONFIDENCE, CORRECTION, MOST_DRAWS
 from spanwise.uncertainty import Resampling
@@ -59,15 +62,17 @@ from spanwise.uncertainty import Resampling
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["TupleFloor", "check_floors", "tuples"]
+__all__ = ["READING", "TupleFloor", "check_floors", "tuples"]
 
 Path = tuple[str, ...]
 # The gains of the definition, as kinds of errors that are made in a first pass, missed or spurious.
 _GAIN_OF = {"type": "LE.a", "filler": "BE.a", "mention missed": "LBE.b", "missed": "FN.b", "spurious": "FP.c"}
 _GAIN_NAMES = tuple(_GAIN_OF)
 _LEVEL = 0.05
+READING = ("format", "encoding", "column", "tag_column", "annotator")  # keywords for readers of files
 
 
+@says_label_rules
 def tuples(
     gold: object,
     systems: object,
@@ -113,7 +118,10 @@ def tuples(
         redact: leave out all text.
         workers: the number of processes; it does not affect the result.
         engine: where tuples are counted: a Spark session, or any `Engine`.
-        reading: what the reader of a format needs, such as `format` and `encoding`.
+        reading: what the reader of a format needs: `format`, `encoding`, `column`, `tag_column` and
+            `annotator`; and `map`, `predicted_map`, `only` and `without`, the rules on labels of mentions,
+            as in `spanwise.read`. A tuple is left out with a mention that it names, an event only with its
+            trigger.
 
     Examples:
         >>> mentions = [{"id": "a", "start": 0, "end": 2}, {"id": "b", "start": 3, "end": 4}]
@@ -130,6 +138,11 @@ def tuples(
         mentions=mentions, with_trigger=with_trigger, resamples=resamples, seed=seed, unit=unit,
         examples=0 if redact else examples, redact=redact, command=command, answers=answers,
     )  # fmt: skip
+    rules = rules_of(reading)
+    reading = {name: value for name, value in reading.items() if name not in RULES}
+    for name in reading:
+        if name not in READING:
+            raise unknown("keyword of spanwise.tuples", name, (*READING, *RULES))
     named = _named(systems)
     own = TupleSource(gold, None, reading)
     read: list[str] = []
@@ -146,19 +159,38 @@ def tuples(
     training, inputs = None, []
     if train is not None:
         source = TupleSource(train, None, reading)
-        training = training_of(source.read(), source.path, options.undirected)
-        inputs = [Input(**{**source.input(), "role": "train"})]
+        training = training_of(source.read(), source.path, options.undirected, rules)
+        inputs = [Input(**{**source.input(), "role": "train"}, **_counted(training.labeled, rules))]
     tallying = Tallying(
         criterion=criterion, undirected=options.undirected, with_trigger=with_trigger, training=training,
-        examples=options.examples,
+        examples=options.examples, rules=rules,
     )  # fmt: skip
     runner = engine_of(engine) or local_engine(cores() if workers is None else workers)
     whole = _Whole(count_parts(own, others, tallying, runner), options)
+    labeled = whole.labeled()
+    more = set[str]() if training is None else training.labeled.labels
+    rules.check(labeled[None].labels | more, {name for key in others for name in labeled[key].labels})
     _check_types(options.undirected, whole)
+    sources: dict[str | None, TupleSource] = {None: own} | others
     document = whole.document(
-        [Input(**one.input()) for one in (own, *others.values())] + inputs, training is not None
+        [
+            *(Input(**one.input(), **_counted(labeled[key], rules)) for key, one in sources.items()),
+            *inputs,
+        ],
+        training is not None,
     )
-    return replace(document, notes=(*document.notes, *read))
+    return replace(document, notes=(*document.notes, *_lost(labeled), *read))
+
+
+def _counted(labeled: LabelCounts, rules: LabelRules) -> dict[str, Any]:
+    """How many mentions the rules on labels merged and dropped, if there are any."""
+    return {"merged": labeled.merged, "dropped": labeled.dropped} if rules else {}
+
+
+def _lost(labeled: Mapping[str | None, LabelCounts]) -> list[str]:
+    """A note on tuples that are left out because they name a mention whose label is left out."""
+    listed = [f"{own.lost:,} of {'gold' if key is None else key}" for key, own in labeled.items() if own.lost]
+    return [f"Tuples left out with a mention whose label is left out: {', '.join(listed)}."] if listed else []
 
 
 class TupleOptions(Struct, frozen=True, kw_only=True):
@@ -229,6 +261,14 @@ class _Whole:
         self.number = int(self.of_unit.max(initial=-1)) + 1
         rows = next(iter(self.rows.values()))[0]
         self.bucketings = {name: fitted for name in (*NUMBERS, *NAMES) if (fitted := _fitted(rows, name))}
+
+    def labeled(self) -> dict[str | None, LabelCounts]:
+        """What the rules on labels did to gold (None) and to each system."""
+        whole: dict[str | None, LabelCounts] = {key: LabelCounts.none() for key in self.parts[0].labeled}
+        for part in self.parts:
+            for key, own in part.labeled.items():
+                whole[key].add(own)
+        return whole
 
     def _resampled(self) -> tuple[str, str, Ints]:
         """What a record is, what is resampled, and the number of the resampled unit of each record."""

@@ -23,9 +23,11 @@ from spanwise.document.tuples import (
     TupleSentence,
 )
 from spanwise.formats.text_tokens import words
+from spanwise.labels import LabelRules
 from spanwise.relations.corpus import LINK, MENTION, TRIGGER, VALUE, Names, TupleSide, side_of
-from spanwise.relations.matching import MatchedTuples, match
+from spanwise.relations.matching import MatchedTuples, largest, match
 from spanwise.relations.records import UnitRecord
+from spanwise.relations.relabeling import LabelCounts
 
 Fact: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]  # a type, and the roles and strings of its fillers
 NUMBERS = ("distance", "sentence_distance", "arguments", "type_frequency")
@@ -38,6 +40,7 @@ class TrainingTuples(Struct, frozen=True, eq=False):
 
     facts: frozenset[Fact]
     types: Mapping[str, int]
+    labeled: LabelCounts
 
 
 class Tallying(Struct, frozen=True, eq=False):
@@ -48,6 +51,7 @@ class Tallying(Struct, frozen=True, eq=False):
     with_trigger: bool
     training: TrainingTuples | None
     examples: int
+    rules: LabelRules
 
 
 class TupleRows(Struct, frozen=True, eq=False):
@@ -135,6 +139,7 @@ class TuplePart(Struct, frozen=True, eq=False):
     duplicates: int
     roles: tuple[str, ...]
     systems: Mapping[str, SystemPart]
+    labeled: Mapping[str | None, LabelCounts]  # of gold (None) and of the systems
 
 
 def tally(
@@ -145,11 +150,13 @@ def tally(
 ) -> TuplePart:
     """Count the tuples of one part; `paths` are those of gold (None) and of the systems."""
     names = Names()
-    side = side_of(gold, paths[None], names=names)
+    side = side_of(gold, paths[None], names=names, rules=tallying.rules)
     systems = {}
+    labeled: dict[str | None, LabelCounts] = {None: side.labeled}
     duplicates = 0
     for name, records in predicted.items():
-        other = side_of(records, paths[name], gold=side)
+        other = side_of(records, paths[name], gold=side, rules=tallying.rules)
+        labeled[name] = other.labeled
         matched = match(side, other, criterion=tallying.criterion, undirected=tallying.undirected)
         duplicates = int((~matched.gold_kept).sum())
         systems[name] = _system(side, other, matched, tallying)
@@ -160,6 +167,7 @@ def tally(
         duplicates=duplicates,
         roles=tuple(names.roles),
         systems=systems,
+        labeled=labeled,
     )
 
 
@@ -363,14 +371,18 @@ def _is_seen(side: TupleSide, row: int, tallying: Tallying) -> bool:
     return any(fact in known for fact in facts_of(side, row, tallying.undirected))
 
 
-def training_of(records: Iterable[UnitRecord], path: str, undirected: Sequence[str]) -> TrainingTuples:
+def training_of(
+    records: Iterable[UnitRecord], path: str, undirected: Sequence[str], rules: LabelRules
+) -> TrainingTuples:
     """The facts of the training data; records are taken a few at a time."""
     facts: set[Fact] = set()
     times: dict[str, int] = {}
     waiting: list[UnitRecord] = []
+    labeled = LabelCounts.none()
 
     def take() -> None:
-        side = side_of(waiting, path)
+        side = side_of(waiting, path, rules=rules)
+        labeled.add(side.labeled)
         for row in range(len(side)):
             facts.update(facts_of(side, row, undirected))
         for name, number in zip(side.names.types, np.bincount(side.type).tolist(), strict=False):
@@ -382,7 +394,7 @@ def training_of(records: Iterable[UnitRecord], path: str, undirected: Sequence[s
         if len(waiting) == 2000:
             take()
     take()
-    return TrainingTuples(frozenset(facts), times)
+    return TrainingTuples(frozenset(facts), times, labeled)
 
 
 # ---- counts per unit -----------------------------------------------------------------------------------
@@ -392,49 +404,60 @@ def _events(gold: TupleSide, predicted: TupleSide, with_trigger: bool) -> Ints |
     """The counts of the four scores of events; None if neither side has events."""
     if not (gold.event.any() or predicted.event.any()):
         return None
-    same = _entities(gold)
-    sets = [_event_sets(side, same, with_trigger) for side in (gold, predicted)]
+    events = [_event_items(side, with_trigger) for side in (gold, predicted)]
     matrix = np.zeros((gold.units, 3 * len(EVENT_SCORES)), dtype=np.int64)
-    for number, (own, other) in enumerate(zip(*sets, strict=True)):
-        for step, found in enumerate((own, other, own & other)):
+    for number, (own, other) in enumerate(zip(*events, strict=True)):
+        for step, found in enumerate((own, other, _equal_items(own, other))):
             np.add.at(matrix, ([unit for unit, *_ in found], 3 * number + step), 1)
     return ints(matrix)
 
 
-def _entities(gold: TupleSide) -> dict[object, object]:
-    """One span for each span of an entity of gold, so that any of its mentions is the same."""
-    same: dict[object, object] = {}
-    for at in np.flatnonzero((np.diff(gold.alternatives) > 1) & (gold.kind == MENTION)).tolist():
-        rows = gold.alternative[gold.alternatives[at] : gold.alternatives[at + 1]].tolist()
-        spans = [_span(gold, row) for row in rows]
-        for span in spans:
-            same.setdefault(span, same.get(spans[0], spans[0]))
-    return same
+# What an event score counts: a unit, the places of which any is right, and whatever else must be equal.
+EventItem: TypeAlias = tuple[Any, ...]
+
+
+def _event_items(side: TupleSide, with_trigger: bool) -> list[dict[EventItem, None]]:
+    """The distinct triggers and arguments of each score, in order."""
+    items: list[dict[EventItem, None]] = [{} for _ in EVENT_SCORES]
+    for row in np.flatnonzero(side.event).tolist():
+        begin, end = side.at[row : row + 2].tolist()
+        unit, kind = int(side.unit[row]), int(side.type[row])
+        places = []
+        for at in range(begin, end):
+            own = side.alternative[side.alternatives[at] : side.alternatives[at + 1]].tolist()
+            mention = side.kind[at] == MENTION
+            places.append(
+                frozenset(_span(side, one) if mention else (int(side.kind[at]), one) for one in own)
+            )
+        trigger = (places[0],) if with_trigger else ()
+        items[0][unit, (places[0],)] = None
+        items[1][unit, (places[0],), kind] = None
+        for at, place in zip(range(begin + 1, end), places[1:], strict=True):
+            items[2][unit, (place, *trigger), kind] = None
+            items[3][unit, (place, *trigger), kind, int(side.role[at])] = None
+    return items
+
+
+def _equal_items(own: Iterable[EventItem], other: Iterable[EventItem]) -> list[EventItem]:
+    """The items of gold that are equal to one of the other side, one-to-one and as many as possible."""
+    golds, others = list(own), list(other)
+    alike: dict[EventItem, list[int]] = {}  # but for their places
+    for number, (unit, _, *rest) in enumerate(others):
+        alike.setdefault((unit, *rest), []).append(number)
+    edges = {
+        number: equal
+        for number, (unit, places, *rest) in enumerate(golds)
+        if (equal := [one for one in alike.get((unit, *rest), ()) if _same_places(places, others[one][1])])
+    }
+    return [golds[number] for number in largest(edges)[0].tolist()]
+
+
+def _same_places(one: Sequence[frozenset[Any]], other: Sequence[frozenset[Any]]) -> bool:
+    return not any(place.isdisjoint(equal) for place, equal in zip(one, other, strict=True))
 
 
 def _span(side: TupleSide, row: int) -> tuple[object, ...]:
     return int(side.mention_unit[row]), int(side.start[row]), int(side.end[row]), side.pieces.get(row)
-
-
-def _event_sets(
-    side: TupleSide, same: Mapping[object, object], with_trigger: bool
-) -> list[set[tuple[Any, ...]]]:
-    sets: list[set[tuple[Any, ...]]] = [set() for _ in EVENT_SCORES]
-    for row in np.flatnonzero(side.event).tolist():
-        begin, end = side.at[row : row + 2].tolist()
-        unit, kind = int(side.unit[row]), int(side.type[row])
-        keys = []
-        for at in range(begin, end):
-            one = int(side.alternative[side.alternatives[at]])
-            span = _span(side, one)
-            keys.append(same.get(span, span) if side.kind[at] == MENTION else (int(side.kind[at]), one))
-        trigger = (keys[0],) if with_trigger else ()
-        sets[0].add((unit, keys[0]))
-        sets[1].add((unit, keys[0], kind))
-        for at, key in zip(range(begin + 1, end), keys[1:], strict=True):
-            sets[2].add((unit, key, kind, *trigger))
-            sets[3].add((unit, key, kind, int(side.role[at]), *trigger))
-    return sets
 
 
 def _found_links(gold: TupleSide, predicted: TupleSide) -> Ints:
@@ -444,26 +467,30 @@ def _found_links(gold: TupleSide, predicted: TupleSide) -> Ints:
         return ints(matrix)
     predicted_spans = {_span(predicted, row) for row in range(len(predicted.start))}
     given: dict[object, set[int]] = {}
-    for span, _, links in _links(predicted):
-        given.setdefault(span, set()).update(links)
+    for rows, links in _links(predicted):
+        for row in rows:
+            given.setdefault(_span(predicted, row), set()).update(links)
     seen = set()
-    for span, unit, links in _links(gold):
-        key = (span, frozenset(links))
-        if span in predicted_spans and key not in seen:
+    for rows, links in _links(gold):
+        spans = {_span(gold, row) for row in rows}
+        key = (frozenset((_span(gold, row), int(gold.label[row])) for row in rows), links)
+        if key not in seen and not spans.isdisjoint(predicted_spans):
             seen.add(key)
-            matrix[unit] += 1, int(not links.isdisjoint(given.get(span, ())))
+            right = any(not links.isdisjoint(given.get(span, ())) for span in spans)
+            matrix[int(gold.mention_unit[rows[0]])] += 1, int(right)
     return ints(matrix)
 
 
-def _links(side: TupleSide) -> Iterator[tuple[tuple[object, ...], int, set[int]]]:
-    """The span, the unit and the identifiers of every link."""
+def _links(side: TupleSide) -> Iterator[tuple[list[int], frozenset[int]]]:
+    """The mentions, any of which is right, and the identifiers of every link."""
     owner = np.repeat(np.arange(len(side)), np.diff(side.at))
     for at in np.flatnonzero(side.kind == LINK).tolist():
         row = int(owner[at])
-        links = {*side.alternative[side.alternatives[at] : side.alternatives[at + 1]].tolist()}
+        links = frozenset(side.alternative[side.alternatives[at] : side.alternatives[at + 1]].tolist())
         for other in range(int(side.at[row]), int(side.at[row + 1])):
             if side.kind[other] == MENTION:
-                yield _span(side, int(side.alternative[side.alternatives[other]])), int(side.unit[row]), links
+                begin, end = side.alternatives[other : other + 2].tolist()
+                yield side.alternative[begin:end].tolist(), links
 
 
 def _mentions(gold: TupleSide, predicted: TupleSide, matched: MatchedTuples) -> Ints:

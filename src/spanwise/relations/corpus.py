@@ -15,7 +15,9 @@ from msgspec import Struct, field
 from spanwise.columns import Bools, Codes, Ints, codes, frozen, offsets
 from spanwise.errors import InputError
 from spanwise.formats.text_tokens import words
+from spanwise.labels import LabelRules
 from spanwise.relations.records import FillerRecord, MentionRecord, TupleRecord, UnitRecord, records_of
+from spanwise.relations.relabeling import LabelCounts, relabeled
 
 TRIGGER = "trigger"  # the role of the trigger of an event
 MENTION, VALUE, LINK = 0, 1, 2  # the kinds of fillers
@@ -55,6 +57,7 @@ class TupleSide(Struct, frozen=True, eq=False):
     alternatives: Ints  # the first alternative of each filler, and the number of all alternatives
     alternative: Codes  # the row of a mention, or the number of a value
     missing: int = 0  # units without a record
+    labeled: LabelCounts = field(default_factory=LabelCounts.none)  # with rules on labels only
 
     def __len__(self) -> int:
         return len(self.unit)
@@ -88,6 +91,7 @@ def side_of(
     *,
     names: Names | None = None,
     gold: TupleSide | None = None,
+    rules: LabelRules | None = None,
 ) -> TupleSide:
     """The columns of one side.
 
@@ -97,6 +101,7 @@ def side_of(
         names: the numbers of strings; those of gold by default.
         gold: of predictions, the gold side, with whose units they are aligned: by id if the predictions
             have ids, else by order. A unit of gold without a record has no predictions, and is counted.
+        rules: which labels of mentions are mapped, and which are left out.
 
     Raises:
         InputError: an id is unknown or occurs twice, positions do not fit, or fields are contradictory.
@@ -110,7 +115,7 @@ def side_of(
         ('Ida Fenwick', [1, 3], [1, 2])
     """
     given = records_of(records, path)
-    building = _Building(path, names or (gold.names if gold is not None else Names()))
+    building = _Building(path, names or (gold.names if gold is not None else Names()), rules or LabelRules())
     if gold is None:
         for number, record in enumerate(given):
             building.add(number, record, record.mentions or [])
@@ -206,8 +211,9 @@ def _check_same_text(record: UnitRecord, own: UnitRecord, where: str, gold_where
 class _Building:
     """Columns that grow record by record."""
 
-    def __init__(self, path: str, names: Names) -> None:
-        self.path, self.names = path, names
+    def __init__(self, path: str, names: Names, rules: LabelRules) -> None:
+        self.path, self.names, self.rules = path, names, rules
+        self.labeled = LabelCounts.none()
         self.mention_unit: list[int] = []
         self.start: list[int] = []
         self.end: list[int] = []
@@ -237,9 +243,14 @@ class _Building:
                 f"{place(record, self.path, number)}: the unit has both tokens and text, so that it is "
                 "unclear what positions count.\nKeep one of them."
             )
+        tuples: Sequence[TupleRecord] = record.tuples
+        if self.rules:
+            # Mentions that predictions take over from gold have gold's labels.
+            predicted = own is not None and record.mentions is not None
+            mentions, tuples = relabeled(mentions, tuples, self.rules, self.labeled, predicted=predicted)
         ids = self._mentions(number, record, mentions, text)
         try:
-            for one in record.tuples:
+            for one in tuples:
                 self._tuple(number, one, ids)
         except _WrongTuple as wrong:
             raise InputError(f"{place(record, self.path, number)}: {wrong}") from None
@@ -390,6 +401,7 @@ class _Building:
             alternatives=offsets(self.alternatives),
             alternative=codes(self.alternative),
             missing=missing,
+            labeled=self.labeled,
         )
 
 

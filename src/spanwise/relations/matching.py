@@ -384,7 +384,7 @@ def _equal_tuples(
     if not (alone[0] & gold).any() or not (alone[1] & predicted).any():
         return one, other
     edges = _edges(both, classes, role, (gold & alone[0], predicted & alone[1]), with_type=with_type)
-    pairs = _largest(edges) if with_type else _first_free(sorted({*_listed(edges)}))
+    pairs = largest(edges) if with_type else _first_free(sorted({*_listed(edges)}))
     return ints(np.concatenate([one, pairs[0]])), ints(np.concatenate([other, pairs[1]]))
 
 
@@ -456,14 +456,14 @@ def _shared(options: Sequence[Sequence[tuple[int, int]]], others: Sequence[tuple
         for number, option in enumerate(options)
         if (found := [at for at, other in enumerate(others) if other in option])
     }
-    return len(_largest(edges)[0])
+    return len(largest(edges)[0])
 
 
-def _largest(edges: dict[int, list[int]]) -> Pairs:
+def largest(edges: dict[int, list[int]]) -> Pairs:
     """A largest one-to-one choice of edges (Hopcroft and Karp 1973), begun in input order.
 
     Examples:
-        >>> [rows.tolist() for rows in _largest({0: [0, 1], 1: [0]})]
+        >>> [rows.tolist() for rows in largest({0: [0, 1], 1: [0]})]
         [[0, 1], [1, 0]]
     """
     partner: dict[int, int] = {}  # of gold
@@ -633,7 +633,7 @@ class _Outcomes:
                 if unclear[number]:
                     found.setdefault(number, {}).setdefault(left, []).append(right)
             for number, listed in found.items():
-                shared[number] = len(_largest(listed)[0])
+                shared[number] = len(largest(listed)[0])
         return ints(shared)
 
     def _take_crowded(self, fillers: Sequence[Ints], keys: tuple[Ints, Ints]) -> None:
@@ -663,7 +663,7 @@ class _Outcomes:
                     listed: dict[int, list[int]] = {}
                     for one, other in zip(equal[0].tolist(), equal[1].tolist(), strict=True):
                         listed.setdefault(one, []).append(other)
-                    if len(_largest(listed)[0]) >= wanted:
+                    if len(largest(listed)[0]) >= wanted:
                         free[column] = False
                         pairs.append((int(golds[begin]), int(columns[column])))
                         edges.append(equal)
