@@ -13,6 +13,7 @@ from msgspec import UNSET
 from study_files import predicted, sentences, write
 from typed import present
 
+import spanwise
 from spanwise.columns import ratio
 from spanwise.counts import Counts
 from spanwise.document.evaluation import Evaluation
@@ -22,6 +23,7 @@ from spanwise.evaluation.scoring import _stepped
 from spanwise.families import Hypotheses, corrected_pairs, stepped_down, unreachable
 from spanwise.reports.terminal import render
 from spanwise.uncertainty import Resampling, Swapping, enough_shuffles, randomised
+from spanwise.views.verdict import verdict
 from spanwise.views.wording import finding_parts
 
 PAIR = [(0, 1)]
@@ -113,8 +115,12 @@ def test_a_document_that_holds_most_mentions_is_named(tmp_path: Path) -> None:
         )
     )
     note = "Document 3 of 3 holds 60 % of the gold mentions: every interval and test rests on it."
-    assert note in (evaluate(gold, {"a": gold}, resamples=20).notes or ())
-    assert note not in (evaluate(gold, {"a": gold}, resamples=0).notes or ())
+    result = evaluate(gold, {"a": gold}, resamples=20)
+    assert note in (result.hints or ()) and note in verdict(result).checks
+    assert note not in (evaluate(gold, {"a": gold}, resamples=0).hints or ())
+    manifest = {"resamples": 20, "datasets": {"d": {"test": str(gold)}},
+                "systems": {name: {"predictions": str(gold)} for name in "ab"}}  # fmt: skip
+    assert verdict(spanwise.study(manifest, cache=False)).checks.count(note) == 1
 
 
 # ---- shuffles -------------------------------------------------------------------------------
@@ -271,6 +277,8 @@ def test_copies_within_the_test_set_are_noted_with_f1_without_them(tmp_path: Pat
         assert exact.overall.f1 == 2 * 2 / (6 + 2) and exact.f1_without_copies == 2 * 2 / (3 + 2)
         note = "3 test sentences repeat an earlier one; without the copies, F1 is 80.0 (mine)."
         assert note in (result.notes or ())
+        said = "3 of 6 test sentences repeat earlier ones: intervals may be too narrow and p too small."
+        assert said in verdict(result).checks
     alone = written("alone.txt", ["B-LOC"] * 6)
     alone.write_text("in O\nRome B-LOC\n\nat O\nOslo B-LOC\n")
     single = evaluate(alone, {"mine": alone}, resamples=0)

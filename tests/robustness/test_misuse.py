@@ -292,7 +292,7 @@ def test_copies_of_runs_and_systems_are_named_under_the_answer(tmp_path: Path) -
         cache=False,
     )  # fmt: skip
     checks = verdict(study).checks
-    assert "Run 3 of a is the file of run 1; copies count once." in checks
+    assert "The file of run 3 of a is that of run 1; copies count once." in checks
     systems = {name: str(tmp_path / f"a.{at}.conll") for name, at in (("x", 1), ("y", 2), ("z", 3))}
     assert (
         "x and z give the same predictions." in verdict(spanwise.compare(gold, systems, resamples=50)).checks
@@ -314,7 +314,11 @@ def test_a_study_passes_hints_on(tmp_path: Path) -> None:
     gold, predicted = WARNED["labels differ in case"].files(tmp_path, ("g", "m.1"))
     manifest = f'[datasets.d]\ntest = "{gold}"\n[systems.m]\npredictions = "{predicted}"\n'
     result = spanwise.study(_file(tmp_path, "study.toml", manifest))
-    assert any("labels differ only in case" in note.lower() for note in result.notes or ())
+    assert any("labels differ only in case" in hint.lower() for hint in result.hints or ())
+    shown = render(result, width=200)
+    assert (
+        shown.index(" F1") < shown.lower().index("! m: labels differ only in case") < shown.index("precision")
+    )
 
 
 def test_no_line_of_an_error_is_longer_than_500_characters(tmp_path: Path) -> None:

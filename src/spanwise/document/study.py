@@ -353,6 +353,7 @@ class Study(ScoreGrid, frozen=True, kw_only=True):
     datasets: Mapping[str, DatasetRuns]
     analyses: Analyses
     notes: tuple[str, ...] | UnsetType = UNSET
+    hints: tuple[str, ...] | UnsetType = UNSET  # what to check before believing the scores
 
     def without_sentences(self) -> Self:
         """A copy without sentences, mentions and counts per unit, which a screen does not need."""

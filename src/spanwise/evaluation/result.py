@@ -222,7 +222,7 @@ def _summary_of(
         for name, own in scores.items()
     }
     scores = with_patterns(scores, {name: system.causes for name, system in systems.items()}, choices.redact)
-    notes += _data_notes(whole, measures, scores, unit if choices.resamples else "")
+    notes += _data_notes(whole, scores)
     ranking = {name: score.primary(choices.primary) for name, score in scores.items()}
     summary = Evaluation(
         spanwise=__version__,
@@ -247,7 +247,7 @@ def _summary_of(
         letters=letters(ranking, comparisons, path=PRIMARY[choices.primary]) if len(ranking) > 1 else {},
         notes=tuple(notes) or UNSET,
     )
-    found = hints(summary, whole.signs)
+    found = (*hints(summary, whole.signs), *_rests_on(measures, unit if choices.resamples else ""))
     return replace(
         summary,
         signature=signature(summary),
@@ -279,10 +279,8 @@ def with_patterns(
 MOST_NAMED = 4  # systems or labels that a note names
 
 
-def _data_notes(
-    whole: Whole, measures: Mapping[str, Sequence[Measure]], scores: Mapping[str, SystemScores], unit: str
-) -> list[str]:
-    """What a reader of the scores should know about the data; `unit` is empty if nothing is tested."""
+def _data_notes(whole: Whole, scores: Mapping[str, SystemScores]) -> list[str]:
+    """What a reader of the scores should know about the data."""
     notes = []
     if whole.copies is not None and whole.copies.any():
         values = [
@@ -295,18 +293,6 @@ def _data_notes(
         number = int(whole.copies.sum())
         repeats = "test sentence repeats" if number == 1 else "test sentences repeat"
         notes.append(f"{number:,} {repeats} an earlier one{beside}{more}.")
-    exact = next((measure for measure in next(iter(measures.values()), ()) if measure.name == "exact"), None)
-    if unit and exact is not None and exact.counts.units > 1:
-        counts = exact.counts
-        gold = counts.rows.reshape(len(counts.rows), len(counts.cells), len(counts.columns))[..., 0].sum(
-            axis=1
-        )[counts.row]
-        if 2 * int(gold.max(initial=0)) > int(gold.sum()):
-            share = 100 * float(ratio(gold.max(), gold.sum()))
-            named = f"{unit.capitalize()} {int(gold.argmax()) + 1} of {len(gold):,}"
-            notes.append(
-                f"{named} holds {share:.0f} % of the gold mentions: every interval and test rests on it."
-            )
     lone = lone_labels({name: score.exact.labels for name, score in scores.items()})
     if lone:
         named = ", ".join(f"{label} ({', '.join(names[:MOST_NAMED])})" for label, names in lone[:MOST_NAMED])
@@ -314,6 +300,21 @@ def _data_notes(
             f"Macro averages are over different labels: gold lacks {named}, which only some systems predict."
         )
     return notes
+
+
+def _rests_on(measures: Mapping[str, Sequence[Measure]], unit: str) -> list[str]:
+    """A sentence that names the unit with more than half of the gold mentions; `unit` is "" without tests."""
+    exact = next((measure for measure in next(iter(measures.values()), ()) if measure.name == "exact"), None)
+    if not unit or exact is None or exact.counts.units < 2:
+        return []
+    counts = exact.counts
+    shape = len(counts.rows), len(counts.cells), len(counts.columns)
+    gold = counts.rows.reshape(shape)[..., 0].sum(axis=1)[counts.row]
+    if 2 * int(gold.max(initial=0)) <= int(gold.sum()):
+        return []
+    share = 100 * float(ratio(gold.max(), gold.sum()))
+    named = f"{unit.capitalize()} {int(gold.argmax()) + 1} of {len(gold):,}"
+    return [f"{named} holds {share:.0f} % of the gold mentions: every interval and test rests on it."]
 
 
 def lone_labels(systems: Mapping[str, Mapping[str, ExactScores]]) -> list[tuple[str, list[str]]]:

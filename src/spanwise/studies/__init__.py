@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -296,26 +297,42 @@ def _studied(
             family=_corrected_together(read),
         ),
         notes=_notes(read, tasks, cells),
+        hints=_hints(tasks, cells) or UNSET,
     )
 
 
 def _notes(
     manifest: Manifest, tasks: Sequence[CellTask], cells: Mapping[str, CellResult]
 ) -> tuple[str, ...] | UnsetType:
-    """The hints about systems, and a note if sentences count as independent for want of documents."""
+    """A note if sentences count as independent for want of documents."""
     from spanwise.evaluation.result import UNMARKED
 
-    hints = [f"{task.dataset}, {task.system}: {hint}" for task in tasks for hint in cells[task.key].hints]
     settings = {task.dataset: cells[task.key].settings for task in tasks}
     unmarked = [
         name for name, setting in settings.items() if setting.unit == "sentence" and setting.resamples
     ]
     if manifest.settings.get("unit") is not None or not unmarked:
-        return tuple(hints) or UNSET
+        return UNSET
     advice = UNMARKED.format(
         documents="documents in a manifest, else --documents", unit='unit = "block:20", else --unit block:20'
     )
-    return (*hints, f"{', '.join(unmarked)}: {advice}")
+    return (f"{', '.join(unmarked)}: {advice}",)
+
+
+def _hints(tasks: Sequence[CellTask], cells: Mapping[str, CellResult]) -> tuple[str, ...]:
+    """The hints of all cells, with their systems; a hint of all systems is about the data, and given once."""
+    datasets: dict[str, list[CellTask]] = {}
+    for task in tasks:
+        datasets.setdefault(task.dataset, []).append(task)
+    found: dict[str, None] = {}
+    for dataset, own in datasets.items():
+        said = Counter(hint for task in own for hint in {*cells[task.key].hints})
+        where = f"{dataset}: " if len(datasets) > 1 else ""
+        for task in own:
+            for hint in cells[task.key].hints:
+                shared = len(own) > 1 and said[hint] == len(own)
+                found[f"{where}{hint}" if shared else f"{where}{task.system}: {hint}"] = None
+    return tuple(found)
 
 
 def _dataset(cells: Mapping[str, CellResult], comparisons: tuple[Comparison, ...], path: str) -> DatasetRuns:

@@ -92,6 +92,8 @@ def verdict(document: DocumentLike) -> Verdict:
 
 
 MOST_FINDINGS = 5
+MOST_HINTS = 8
+MANY_COPIES = 0.1  # the share of sentences from which copies are named under the answer
 
 
 def shown_findings(document: DocumentLike) -> list[str]:
@@ -440,11 +442,16 @@ def _checks(document: ScoreGrid) -> Iterator[str]:
     settings = document.settings if isinstance(document, Evaluation | Study) else None
     assert settings is not None
     several = len(document.datasets) > 1
-    if isinstance(document, Evaluation):
-        yield from map(say.visible, document.hints or ())
+    if isinstance(document, Evaluation | Study):
+        hints = list(map(say.visible, document.hints or ()))
+        most = MOST_HINTS if len(hints) > MOST_HINTS + 1 else len(hints)
+        yield from hints[:most]
+        if len(hints) > most:
+            yield f"{len(hints) - most:,} more such hints are in the JSON (hints)."
     for name, part in document.datasets.items():
         where = f"{say.visible(name)}: " if several else ""
         yield from (f"{where}{text}" for text in _unknown_labels(part))
+        yield from (f"{where}{text}" for text in _copied(part))
         if isinstance(document, Evaluation) and len(part.runs) > 2:  # of two, the answer itself says it
             for row in part.comparisons:
                 if row.identical:
@@ -458,13 +465,27 @@ def _checks(document: ScoreGrid) -> Iterator[str]:
         yield from _copies(document.plan)
 
 
+def _copied(part: DatasetRuns) -> Iterator[str]:
+    """That many sentences repeat earlier ones, which intervals and tests take for new evidence."""
+    facts = part.dataset
+    copies = given(facts.duplicates) if facts is not None else None
+    if facts is None or not copies or copies < MANY_COPIES * facts.sentences:
+        return
+    yield (
+        f"{copies:,} of {facts.sentences:,} test sentences repeat earlier ones: intervals may be too narrow "
+        "and p too small."
+    )
+
+
 def _copies(plan: PlanNotes) -> Iterator[str]:
     """Runs that are the file of another run, which may have been put there twice by mistake."""
     if plan.identical:
         row = {key: say.visible(str(value)) for key, value in plan.identical[0].items()}
-        more = f", as are {len(plan.identical) - 1} more of others" if len(plan.identical) > 1 else ""
-        same = f"is the file of run {row['same_as']}{more}"
-        yield f"Run {row['run']} of {row['system']} {same}; copies count once."
+        first, of = f"run {row['run']} of {row['system']}", f"that of run {row['same_as']}"
+        if len(plan.identical) == 1:
+            yield f"The file of {first} is {of}; copies count once."
+        else:
+            yield f"{len(plan.identical)} runs are copies: the file of {first} is {of}, …; copies count once."
     for shared in plan.shared[:MOST_NAMED]:
         named = [f"{say.visible(system)} (run {say.visible(run)})" for system, run in shared.runs]
         yield f"The predictions of {' and '.join(named)} are the same file."
@@ -481,7 +502,8 @@ def _unknown_labels(part: DatasetRuns) -> Iterator[str]:
             named = ", ".join(map(say.visible, list(unknown)[:MOST_NAMED]))
             more = " …" if len(unknown) > MOST_NAMED else ""
             number = say.plural(sum(unknown.values()), "prediction")
-            yield f"{number} of {say.visible(name)} have labels that gold lacks: {named}{more}."
+            have = "has a label" if sum(unknown.values()) == 1 else "have labels"
+            yield f"{number} of {say.visible(name)} {have} that gold lacks: {named}{more}."
 
 
 def _pairing(inputs: Sequence[Input]) -> Iterator[str]:
