@@ -174,9 +174,9 @@ def combine_annotations(
         ChoiceError: there are fewer than two annotators.
         InputError: no two annotators share a document, or a shared document has different texts.
     """
-    first = next(iter(annotators.values()), None)
+    leader = next(iter(annotators.values()), None)
     parties = {
-        name: party if first is None or party is first else _ordered(party, first.corpus)
+        name: party if leader is None or party is leader else _ordered(party, leader.corpus)
         for name, party in {**annotators, **systems}.items()
     }
     check_parties(
