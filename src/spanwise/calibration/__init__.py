@@ -100,6 +100,7 @@ def confidence(
         score_column: the column of token scores in a CoNLL file.
         token_scores: how to combine the scores of a mention's tokens: "mean", "product" or "min".
         resamples: bootstrap resamples for recall at a precision and for pairs; 0 for no interval and no test.
+        unit: what is resampled: "document" if the data mark at least two, "sentence", or "block:20".
         memory: read files in parts that fit in about this much memory ("1GB"), as in `evaluate`.
         workers: the number of processes; it does not affect the result.
         engine: where mentions are matched, as in `evaluate`: a Spark session, or any `Engine`.
@@ -294,6 +295,7 @@ def _weighed(
             seed=options.seed,
             unit=test.walked.unit,
             number=number,
+            block=test.walked.block,
             few_units=number < FEW_UNITS,
             groups=draws.groups,
             missing=options.missing,
@@ -496,7 +498,7 @@ def _signature(test: _Scored, options: ConfidenceOptions, tokens: str | None, de
     if tokens is not None:
         parts.append(f"tokens:{tokens}")
     parts += [
-        f"ci:{'logit-t' if options.resamples else 'none'}.{test.walked.unit}",
+        f"ci:{'logit-t' if options.resamples else 'none'}.{test.walked.signed_unit}",
         f"resamples:{options.resamples}",
         f"seed:{options.seed}",
         f"threshold:{'dev' if dev else 'none'}",

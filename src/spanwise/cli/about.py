@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spanwise.cli.arguments import Command, add_screen, show
+from spanwise.cli.arguments import Command, add_screen, add_setting, show
 from spanwise.streams import say
 
 if TYPE_CHECKING:
@@ -39,9 +39,7 @@ def add_demo(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--nested", action="store_true", help="include mentions inside mentions (as JSONL)")
     kinds.add_argument("--tuples", action="store_true", help="relations between mentions, and two systems")
-    parser.add_argument(
-        "--seed", type=int, default=0, help="random seed of the corpus and the systems (default: 0)"
-    )
+    add_setting(parser, "seed", help="random seed of the corpus and the systems (default: 0)")
     parser.add_argument("--only-files", action="store_true", help="write the files without evaluating them")
     add_screen(parser)
 

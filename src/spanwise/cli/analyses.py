@@ -310,12 +310,12 @@ def add_slices(parser: argparse.ArgumentParser) -> None:
         "--level", type=float, default=0.05, help="family-wise error rate, as a fraction (default: 0.05)"
     )
     group.add_argument("--flips", type=int, default=2000, help="random sign flips (default: 2000)")
-    group.add_argument("--seed", type=int, default=0, help="random seed of the flips (default: 0)")
+    add_setting(group, "seed", help="random seed of the flips (default: 0)")
     group.add_argument(
         "--confirm", often=True, action="store_true",
         help="also find slices on one half of the documents and test the best five on the other",
     )  # fmt: skip
-    group.add_argument("--unit", choices=["sentence", "document"], help="the unit whose sign is flipped")
+    add_setting(group, "unit", often=False)
     add_attributes(
         group, "fu20,label",
         "names separated by commas, or all, fu20, fu19 (default: fu20,label); tough subsets are always "
@@ -465,7 +465,7 @@ def add_confidence(parser: argparse.ArgumentParser) -> None:
     add_scores(group)
     add_setting(group, "resamples")
     add_setting(group, "seed")
-    group.add_argument("--unit", choices=["sentence", "document"], help="what is resampled")
+    add_setting(group, "unit", often=False)
     add_align(group)
     add_parts(group, "read files")
     group = parser.add_argument_group("what to show and write")

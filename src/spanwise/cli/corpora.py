@@ -98,7 +98,7 @@ def add_split(parser: argparse.ArgumentParser) -> None:
         "--dev", often=True, type=float, default=0.0, metavar="PERCENT",
         help="share of sentences for development, drawn at random (default: 0)",
     )  # fmt: skip
-    group.add_argument("--seed", often=True, type=int, default=0, help="random seed (default: 0)")
+    add_setting(group, "seed", often=True, help="random seed (default: 0)")
     group = parser.add_argument_group("what to show and write")
     group.add_argument(
         "-o", "--output", often=True, metavar="FOLDER", help="the folder to write the parts to"
@@ -155,7 +155,7 @@ def add_sample(parser: argparse.ArgumentParser) -> None:
         help="draw in proportion from groups of units: label (the rarest of a unit), length, "
         "system-disagreement (of the systems named), or a field of the data",
     )  # fmt: skip
-    group.add_argument("--seed", often=True, type=int, default=0, help="random seed (default: 0)")
+    add_setting(group, "seed", often=True, help="random seed (default: 0)")
     group = parser.add_argument_group("what to write")
     group.add_argument(
         "-o", "--output", often=True, metavar="FILE", required=True, help="the file to write the units to"

@@ -186,7 +186,7 @@ def finish(args: argparse.Namespace, result: Result | Study) -> int:
     evaluation = result if isinstance(result, Evaluation) else None  # None: a study of several runs
     if evaluation is not None and args.html:
         analysed = (
-            evaluation.with_analyses(slices={"command": evaluation.settings.command})
+            evaluation.with_analyses(slices={"command": evaluation.settings.command, "unit": args.unit})
             if evaluation.keeps_mentions
             else evaluation.without_analyses()
         )

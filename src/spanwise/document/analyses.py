@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from spanwise.document import Document, Fraction, Part
+from spanwise.document import Count, Document, Fraction, Part
 from spanwise.errors import UnknownKey, many, unknown
 
 
@@ -122,6 +122,7 @@ class SliceSettings(Struct, frozen=True, kw_only=True):
     few_units: bool
     attributes: tuple[str, ...]
     absent: dict[str, str]
+    block: Count | UnsetType = UNSET  # the number of consecutive sentences per unit
     command: str | None = None
 
 

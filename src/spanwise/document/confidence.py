@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from spanwise.document import Document, Interval
+from spanwise.document import Count, Document, Interval
 
 
 class ChanceError(Struct, frozen=True, kw_only=True):
@@ -163,6 +163,7 @@ class ConfidenceSettings(Struct, frozen=True, kw_only=True):
     groups: int | None
     missing: str
     tokens: str | None = None
+    block: Count | UnsetType = UNSET  # the number of consecutive sentences per unit
     command: str | None = None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from spanwise.attributes import Attribute, choose
@@ -19,7 +19,7 @@ from spanwise.document import Input
 from spanwise.engines import InProcess
 from spanwise.evaluation._measures import OUTCOME, BucketedSide
 from spanwise.evaluation.blocks import BlockSums, OneBlock, TrainingFacts
-from spanwise.evaluation.choices import Block, Choices, ResampledUnits, documented
+from spanwise.evaluation.choices import Block, Choices, ResampledUnits, block_size, documented
 from spanwise.evaluation.counting import EvaluatedBlock
 from spanwise.evaluation.dataset import (
     BlockContext,
@@ -50,19 +50,28 @@ class Walked(Struct, frozen=True, eq=False):
     unit: str
     inputs: tuple[Input, ...]
     marked: bool  # whether the data mark documents
+    block: int | UnsetType  # the number of consecutive sentences per unit, where units are blocks
 
     @classmethod
     def of(cls, parts: Sequence[TalliedBlock], context: BlockContext, opened: OpenedSources) -> Walked:
         """Concatenate the mentions of all blocks of a source."""
         source = context.source
         entries = [*source.entries(BlockSums.added([part.sums for part in parts])), *opened.training]
+        size = block_size(context.choices.unit)
+        tables = MentionTables.concat([part.tables for part in parts])
         return cls(
-            MentionTables.concat([part.tables for part in parts]),
+            tables if size == 1 else tables.in_blocks(size),
             context.facts,
-            context.unit,
+            context.unit if size == 1 else "block",
             tuple(map(documented, entries)),
             marked=source.documents is not None,
+            block=UNSET if size == 1 else size,
         )
+
+    @property
+    def signed_unit(self) -> str:
+        """The unit, as written in a signature."""
+        return f"{self.unit}{self.block or ''}"
 
     @property
     def bucketings(self) -> Mapping[str, Bucketing]:

@@ -87,6 +87,16 @@ class MentionTable(Struct, frozen=True, eq=False):
         """The number of rows in each unit, of all rows or of those given."""
         return ints(np.bincount(self.columns["unit"][rows], minlength=self.units))
 
+    def in_blocks(self, size: int) -> MentionTable:
+        """The same mentions, with `size` consecutive units joined into one.
+
+        Examples:
+            >>> MentionTable.of(unit=[0, 3, 4], label=[0, 0, 0], labels=["PER"], units=5).in_blocks(2)["unit"]
+            array([0, 1, 2])
+        """
+        joined = self.with_columns({"unit": self["unit"] // size})
+        return replace(joined, units=-(-self.units // size))
+
     @classmethod
     def concat(cls, parts: Sequence[MentionTable]) -> MentionTable:
         """The rows of consecutive parts of a corpus, with the columns that all of them have.
@@ -126,3 +136,8 @@ class MentionTables(Struct, frozen=True, eq=False):
                 for system in parts[0].systems
             },
         )
+
+    def in_blocks(self, size: int) -> MentionTables:
+        """The same mentions, with `size` consecutive units joined into one."""
+        systems = {name: table.in_blocks(size) for name, table in self.systems.items()}
+        return MentionTables(self.gold.in_blocks(size), systems)

@@ -106,7 +106,7 @@ def find_slices(
         level: the probability of listing any slice when there are no real weaknesses.
         flips: the number of random sign flips.
         confirm: also find slices on one half of the documents and test the best five on the other.
-        unit: what changes sign: "document" if the data mark at least two, otherwise "sentence".
+        unit: what changes sign: "document" if the data mark at least two, "sentence", or "block:20".
         attributes: names or a preset; token attributes are ignored.
         buckets: how to cut attributes, as in `evaluate`.
         redact: hide the values of attributes that are not built in.
@@ -240,6 +240,7 @@ def _searched(walked: Walked, settings: Looking) -> Slices:
             seed=settings.seed,
             unit=kind,
             number=number,
+            block=walked.block,
             few_units=number < FEW_UNITS,
             attributes=names,
             absent=dict(walked.facts.absent),
@@ -462,7 +463,7 @@ def _signature(walked: Walked, settings: Looking, names: Sequence[str]) -> str:
         f"over:{settings.over}",
         f"depth:{settings.depth}",
         f"least:{settings.least}",
-        f"test:signflip.maxT.{walked.unit}.{settings.flips}",
+        f"test:signflip.maxT.{walked.signed_unit}.{settings.flips}",
         f"level:{settings.level}",
         f"seed:{settings.seed}",
         "attributes:" + "+".join(cuts),
