@@ -20,7 +20,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -67,6 +67,7 @@ TITLES = {
     "workbench": "Workbench: leaderboard, looks, history and saved slices",
     "confidence": "Confidence scores",
     "agreement": "Annotators, and a system beside them",
+    "judges": "Few gold labels and a judge",
     "power": "How often a true difference or weakness is found",
 }
 
@@ -108,10 +109,9 @@ def run(factor: float, workers: int, only: str, out: Path | None) -> dict[str, A
     for key, result in _run(planned, workers, 0):
         kept[key] = {"factor": factor, **result}
         save()
-    by_key = {experiment.key: experiment for experiment in experiments()}
     again = {
         key: kept[key]["trials"]
-        for key, experiment in by_key.items()
+        for key, experiment in _by_key().items()
         if key in kept and "again" not in kept[key] and misses(experiment, kept[key]["shares"])
     }
     for key, result in _run(again, workers, AGAIN):
@@ -158,12 +158,18 @@ def _run(planned: Mapping[str, int], workers: int, offset: int) -> Iterator[tupl
 
 def chunk(key: str, first: int, number: int, offset: int) -> tuple[list[tuple[str, int, int, int]], float]:
     """The events of some trials of one experiment, seeded by its name, and their CPU time."""
-    experiment = next(experiment for experiment in experiments() if experiment.key == key)
+    experiment = _by_key()[key]
     began = time.process_time()
     shares = repeated(
         experiment.trial, trials=number, seed=crc32(key.encode()) + offset, first=first, **experiment.options
     )
     return list(shares), time.process_time() - began
+
+
+@cache
+def _by_key() -> dict[str, Experiment]:
+    """All experiments by their key; making them takes a second."""
+    return {experiment.key: experiment for experiment in experiments()}
 
 
 def joined(parts: Mapping[int, tuple[list[tuple[str, int, int, int]], float]]) -> dict[str, Any]:
@@ -278,6 +284,7 @@ def matrix(here: Iterable[Experiment], results: Mapping[str, Any]) -> tuple[str,
 def listing(here: Iterable[Experiment], results: Mapping[str, Any]) -> tuple[str, list[str], list[str], int]:
     """One row per counted event."""
     missed: list[str] = []
+    above: list[str] = []
     number = 0
     lines = ["| what | where | counted | measured | target | before |", "|---|---|---|---|---|---|"]
     words = {"coverage": "≥ 93", "never": "0", "reported": ""}
@@ -293,11 +300,14 @@ def listing(here: Iterable[Experiment], results: Mapping[str, Any]) -> tuple[str
             if verdict == "missed":
                 missed.append(f"{experiment.what}, {experiment.where}, {name}: {shown}")
                 shown = f"**{shown}**"
+            elif verdict == "above":
+                above.append(f"{experiment.what}, {experiment.where}, {name}: {shown}")
+                shown += " †"
             lines.append(
                 f"| {experiment.what} | {experiment.where} | {name} | {shown} | {words[target]} "
                 f"| {experiment.before} |"
             )
-    return "\n".join(lines) + "\n", missed, [], number
+    return "\n".join(lines) + "\n", missed, above, number
 
 
 def nearly(experiment: Experiment, shares: Mapping[str, Sequence[int]]) -> list[str]:

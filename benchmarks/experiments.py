@@ -78,7 +78,13 @@ def size_of_runs(_: str) -> str:
 def experiments() -> Iterator[Experiment]:
     """All experiments, in the order of the table."""
     # These need `Experiment`.
-    from benchmarks import calibrated_claims, calibrated_people, calibrated_runs, calibrated_slices
+    from benchmarks import (
+        calibrated_claims,
+        calibrated_judges,
+        calibrated_people,
+        calibrated_runs,
+        calibrated_slices,
+    )
 
     yield from _intervals()
     yield from _two_systems()
@@ -91,6 +97,7 @@ def experiments() -> Iterator[Experiment]:
     yield from calibrated_runs.experiments()
     yield from calibrated_slices.experiments()
     yield from calibrated_people.experiments()
+    yield from calibrated_judges.experiments()
 
 
 def _where(size: Size) -> str:

@@ -20,7 +20,8 @@ from spanwise.uncertainty import draw_numbers
 __all__ = ["sample"]
 
 UNITS = ("sentence", "document")
-STRATA = ("label", "length", "system-disagreement")
+DISAGREEMENT = "system-disagreement"
+STRATA = ("label", "length", DISAGREEMENT)
 LENGTHS = 4  # strata of about equal size
 
 
@@ -61,6 +62,11 @@ def sample(
         raise unknown("unit", by, UNITS)
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ChoiceError(f"n is {n!r}, but must be a whole number above 0.")
+    if systems and strata != DISAGREEMENT:
+        raise ChoiceError(
+            f"predictions of {many(len(systems), 'system')} are given, but they are only used to draw "
+            f"within strata={DISAGREEMENT!r}.\nLeave them out, or draw within these strata."
+        )
     reader = Reader(**reading, further=True)
     whole = reader.read(corpus)
     rules = rules_of(reading)
@@ -85,6 +91,12 @@ def sample(
     weight = (sizes / np.asarray(shares))[stratum[inside]]
     fields = {**part.corpus.fields, "stratum": frozen(stratum[inside]), "weight": frozen(weight)}
     return replace(part, corpus=replace(part.corpus, fields=fields))
+
+
+def number_of_strata(drawn: Annotation) -> int:
+    """The number of groups that units were drawn within; 1 without strata."""
+    stratum = drawn.corpus.fields.get("stratum")
+    return 1 if stratum is None else len(np.unique(np.asarray(stratum)))
 
 
 def allocated(sizes: Sequence[int], n: int) -> list[int]:
@@ -148,7 +160,7 @@ def _strata(
         lengths = np.bincount(unit_of, weights=corpus.lengths, minlength=number)
         values = Values(lengths, np.ones(number, bool), whole=True)
         return _numbered(fit(f"balanced:{LENGTHS}", values).assign(values))
-    if strata == "system-disagreement":
+    if strata == DISAGREEMENT:
         return _disagreeing(unit_of, number, predicted)
     if strata not in corpus.fields:
         raise unknown("stratum", strata, [*STRATA, *corpus.fields])

@@ -95,3 +95,5 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         spanwise.sample(CORPUS, 10, strata="system-disagreement")
     with pytest.raises(ChoiceError, match="strat"):
         spanwise.sample(CORPUS, 10, strata="color")
+    with pytest.raises(ChoiceError, match="only used to draw within strata='system-disagreement'"):
+        spanwise.sample(CORPUS, 10, systems=[CORPUS, CORPUS])

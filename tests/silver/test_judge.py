@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from judged_by_hand import compare_by_hand, judged_files
 
 import spanwise
 from spanwise.errors import ChoiceError, InputError
+from spanwise.views.verdict import verdict
 
 TAGS = [["B-PER", "O", "B-LOC"], ["O", "B-LOC", "O"], ["B-PER", "O", "O"]]
 ALL = 120
@@ -169,3 +171,47 @@ def test_every_surface_shows_the_three_estimates(files: dict[str, Path], tmp_pat
         for number in (scores.gold_only.f1, scores.silver_only.f1, scores.combined.f1):
             assert number is not None and f"{100 * number:.1f}" in shown
         assert "gold and judge" in shown
+
+
+def test_the_answer_has_the_help_of_the_judge_and_names_gold_alone(files: dict[str, Path]) -> None:
+    result = spanwise.evaluate(
+        files["part"], {"a": files["a"], "b": files["b"]}, silver=files["judge"], random_sample=True
+    )
+    test = result.comparisons[0].silver
+    assert test and test.difference is not None
+    found = verdict(result)
+    leader, other = ("a", "b") if test.difference > 0 else ("b", "a")
+    sentence = str(found.sentence)
+    if test.p_corrected is not None and test.p_corrected < 0.05:
+        assert sentence.startswith(f"{leader} is better than {other} by {100 * abs(test.difference):.1f} F1")
+    else:
+        assert f"{leader} is ahead by {100 * abs(test.difference):.1f} F1" in sentence
+    assert "corrected by the judge" in found.test and "gold alone:" in found.test
+    alone = spanwise.evaluate(files["part"], {"a": files["a"]}, silver=files["judge"], random_sample=True)
+    scores = alone.systems["a"].silver
+    assert scores and scores.combined.f1 is not None
+    assert f"a scores {100 * scores.combined.f1:.1f} F1" in str(verdict(alone).sentence)
+
+
+def test_silver_that_is_not_complete_is_named_as_silver(files: dict[str, Path], tmp_path: Path) -> None:
+    short = tmp_path / "short.jsonl"
+    short.write_text("\n".join(files["judge"].read_text().splitlines()[:60]) + "\n")
+    with pytest.raises(InputError, match=r"in the silver file .*short\.jsonl") as caught:
+        spanwise.evaluate(files["part"], {"a": files["a"]}, silver=short, random_sample=True)
+    assert "gold file" not in str(caught.value)
+
+
+@pytest.mark.parametrize("strata", [None, "length", "label", "system-disagreement"])
+def test_estimates_on_real_systems_equal_the_definition(
+    data: Path, tmp_path: Path, strata: str | None
+) -> None:
+    """Precision, recall and F1, overall and by label, and the difference, from the files alone."""
+    test, systems, judge = judged_files(data / "masakhaner")
+    drawn = spanwise.sample(
+        test, 150, strata=strata, systems=list(systems.values()) if strata == "system-disagreement" else ()
+    )
+    part = tmp_path / "part.jsonl"
+    spanwise.write(drawn, part)
+    result = spanwise.evaluate(part, systems, silver=judge, random_sample=True, resamples=0)
+    compared = compare_by_hand(result, part, systems, judge)
+    assert compared == 2 * 5 * 3  # systems × (overall and four labels) × scores

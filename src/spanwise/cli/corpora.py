@@ -173,14 +173,16 @@ def run_sample(args: argparse.Namespace) -> int:
     The same seed draws the same units. With --strata, every unit carries its weight.
     """
     from spanwise.formats.writing import write
-    from spanwise.sampling import sample
+    from spanwise.sampling import number_of_strata, sample
 
     drawn = sample(
         args.corpus, args.n, by=args.by, strata=args.strata, systems=args.systems, seed=args.seed,
         **reading_of(args),
     )  # fmt: skip
     lost = write(drawn, args.output, format=args.to, lossy=args.lossy)
-    say(f"{args.output}: {many(args.n, args.by)} drawn at random from {args.corpus} (seed {args.seed})")
+    groups = many(number_of_strata(drawn), "group")
+    how = "at random" if args.strata is None else f"at random within {groups} of {args.strata}"
+    say(f"{args.output}: {many(args.n, args.by)} drawn {how} from {args.corpus} (seed {args.seed})")
     say_lost(lost)
     return 0
 

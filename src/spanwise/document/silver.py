@@ -40,7 +40,8 @@ class SilverScores(Part, frozen=True, kw_only=True):
 
     `weight` (the key `lambda`) says how much the judge counts, from 0 to 1; `effective` is the number of
     gold units that would give the interval of F1 without the judge. `within` and `shared` are the parts of
-    its variance, times the number of gold units and of all units, from which `plan` continues.
+    its variance, times the number of gold units and of all units, from which `plan` continues. `few_carry`
+    marks an interval of F1 as unreliable: few gold units show where the judge errs.
     """
 
     units: SilverUnits
@@ -51,13 +52,14 @@ class SilverScores(Part, frozen=True, kw_only=True):
     effective: float | None
     within: float | None
     shared: float | None
+    few_carry: bool | UnsetType = UNSET
     labels: Mapping[str, SilverScores] | UnsetType = UNSET
 
 
 class SilverTest(Part, frozen=True, kw_only=True):
     """The difference in F1 between two systems, from gold and judge together.
 
-    `within` and `shared` are the parts of its variance, as in the scores of a system.
+    `within`, `shared` and `few_carry` are as in the scores of a system.
     """
 
     difference: float | None
@@ -68,3 +70,4 @@ class SilverTest(Part, frozen=True, kw_only=True):
     effective: float | None
     within: float | UnsetType | None = UNSET
     shared: float | UnsetType | None = UNSET
+    few_carry: bool | UnsetType = UNSET

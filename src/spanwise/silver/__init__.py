@@ -21,7 +21,7 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import Comparison, SystemScores
 from spanwise.document.silver import SilverOnly, SilverRates, SilverScores, SilverTest, SilverUnits
 from spanwise.errors import ChoiceError, InputError, many
-from spanwise.evaluation import has_runs, read_inputs
+from spanwise.evaluation import Inputs, has_runs, read_inputs
 from spanwise.evaluation.scoring import unpack_measures
 from spanwise.formats import Reader
 from spanwise.labels import RULES
@@ -60,7 +60,7 @@ def with_judge(
     }
     as_read = {name: value for name, value in reading.items() if name not in RULES}
     align = options.get("align", default_value("align"))
-    everything = read_inputs(silver, systems, None, align=align, reading=as_read, name=None)
+    everything = _read_all(silver, systems, align=align, reading=as_read)
     part = Reader(**as_read, further=True).read(gold)
     places = find_units(part, everything.gold)
     order = np.argsort(places, kind="stable")
@@ -97,6 +97,17 @@ def with_judge(
         systems=scored,
         comparisons=_tested(result.comparisons, samples, result.settings.confidence),
     )
+
+
+def _read_all(silver: object, systems: object, *, align: Any, reading: Any) -> Inputs:
+    """Silver and predictions for all units; errors name silver as what predictions are compared with."""
+    try:
+        return read_inputs(silver, systems, None, align=align, reading=reading, name=None)
+    except InputError as error:
+        what = str(error).replace("the gold file", "the silver file")
+        if what == str(error):
+            raise
+        raise InputError(f"{what}\nSilver and predictions must both hold all units.") from None
 
 
 def _check(systems: object, random_sample: bool, options: Mapping[str, object]) -> None:
@@ -236,8 +247,8 @@ class Sample(Struct, frozen=True, eq=False):
     @classmethod
     def of(cls, result: Evaluation, judged: Evaluation, name: str, numbers: Ints, design: Design) -> Sample:
         """The counts of one system in both evaluations."""
-        labels, under_gold = _counts(result, name)
-        others, under_silver = _counts(judged, name)
+        labels, under_gold = counts_of(result, name)
+        others, under_silver = counts_of(judged, name)
         union = tuple(sorted({*labels, *others}))
         silver = _cells(under_silver, others, union)
         return cls(union, _cells(under_gold, labels, union), silver[numbers], silver, design)
@@ -268,7 +279,7 @@ class Sample(Struct, frozen=True, eq=False):
         return float(everything.above.sum()) / below if below else float("nan")
 
 
-def _counts(result: Evaluation, name: str) -> tuple[tuple[str, ...], Floats]:
+def counts_of(result: Evaluation, name: str) -> tuple[tuple[str, ...], Floats]:
     """The labels, and the counts of right, false and missed mentions per unit and label."""
     units = result.units
     measures = unpack_measures(units.systems[name] if units else (), location=name)
@@ -351,6 +362,7 @@ def _estimates(
         effective=None if f1 is None else f1.effective,
         within=None if f1 is None else f1.within,
         shared=None if f1 is None else f1.shared,
+        few_carry=(f1 is not None and f1.few_carry) or UNSET,
     )  # fmt: skip
 
 
@@ -384,6 +396,7 @@ def _tested(
                     effective=None if one is None or one.se == 0 else one.effective,
                     within=None if one is None else one.within,
                     shared=None if one is None else one.shared,
+                    few_carry=(one is not None and one.few_carry) or UNSET,
                 ),
             )
         )

@@ -11,6 +11,8 @@ from spanwise.columns import Floats, Ints, floats
 from spanwise.student import t_p, t_quantile
 
 LEAST_UNITS = 20  # gold units; with fewer, the covariance with the judge is not known well enough
+LEAST_CARRIERS = 6  # units that carry what the judge leaves open; with fewer, coverage can fall below 90 %
+NEGLIGIBLE = 1e-24  # a sum of fourth powers
 LEAST_STRATUM = 3  # units; smaller strata are joined for the variance
 
 
@@ -100,6 +102,7 @@ class Combined(Struct, frozen=True):
     units: int
     within: float
     shared: float
+    few_carry: bool  # whether few gold units show where the judge errs, so that the interval is unreliable
 
     @property
     def bias(self) -> float:
@@ -161,7 +164,8 @@ def combined(gold: Influences, part: Influences, judged: float, design: Design) 
     covariance = sum(share * _moment(h[rows], g[rows]) for share, rows in zip(shares, groups, strict=True))
     variance = sum(share * _moment(g[rows], g[rows]) for share, rows in zip(shares, groups, strict=True))
     weight = float(np.clip(covariance / variance, 0, 1)) if variance > 0 else 0.0
-    within = _within(h - weight * g, groups, shares)
+    residuals = h - weight * g
+    within = _within(residuals, groups, shares, estimated=2)
     shared = max(2 * weight * covariance - weight**2 * variance, 0.0)
     number = len(h)
     return Combined(
@@ -171,22 +175,36 @@ def combined(gold: Influences, part: Influences, judged: float, design: Design) 
         value=gold.value + weight * (judged - part.value),
         weight=weight,
         se=float(np.sqrt(within / number + shared / design.units)),
-        gold_se=float(np.sqrt(_within(h, groups, shares) / number)),
+        gold_se=float(np.sqrt(_within(h, groups, shares, estimated=1) / number)),
         units=number,
         within=within,
         shared=shared,
+        few_carry=_carriers(residuals, groups) < LEAST_CARRIERS,
     )
+
+
+def _carriers(residuals: Floats, groups: Sequence[Ints]) -> float:
+    """How many units carry the variance that is left: (Σr²)²/Σr⁴, 0 where the judge never errs."""
+    squares = np.concatenate([(residuals[rows] - residuals[rows].mean()) ** 2 for rows in groups])
+    fourth = float((squares**2).sum())
+    return float(squares.sum()) ** 2 / fourth if fourth > NEGLIGIBLE else 0.0
 
 
 def _moment(first: Floats, second: Floats) -> float:
     return float(((first - first.mean()) * (second - second.mean())).sum() / (len(first) - 1))
 
 
-def _within(residuals: Floats, groups: Sequence[Ints], shares: Sequence[float]) -> float:
-    """The variance of the mean over strata, times the number of units."""
+def _within(residuals: Floats, groups: Sequence[Ints], shares: Sequence[float], *, estimated: int) -> float:
+    """The variance of the mean over strata, times the number of units.
+
+    Args:
+        estimated: how many numbers were estimated from the units of a stratum: the mean, and λ.
+    """
     number = sum(len(rows) for rows in groups)
     parts = []
     for rows, share in zip(groups, shares, strict=True):
         some = residuals[rows]
-        parts.append(share**2 * float(((some - some.mean()) ** 2).sum()) / ((len(rows) - 2) * len(rows)))
+        parts.append(
+            share**2 * float(((some - some.mean()) ** 2).sum()) / ((len(rows) - estimated) * len(rows))
+        )
     return number * sum(parts)

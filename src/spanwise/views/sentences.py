@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "benjamini-hochberg": "Benjamini-Hochberg"}
 THESE_MODELS = "of these models; training seeds not considered"
 NOT_APART = "cannot be told apart"
+WITH_JUDGE = "t-test, gold and judge"  # how `Comparison.test` names it in an answer
 
 
 def compared_sentence(
@@ -130,6 +131,8 @@ def worded_test(comparison: Comparison, test: ScoreTest, settings: Settings | St
     unit = settings.unit or "unit"
     over = f"{plural(test.units, unit)}{blocks(settings)}" if test.units else f"{unit}s"
     name, runs = comparison.test or "", comparison.runs
+    if name == WITH_JUDGE:
+        return f"t-test over {plural(settings.units or 0, unit)} with gold, corrected by the judge"
     if name.startswith("t-test"):
         number = str(runs[0]) if len(set(runs)) == 1 else " and ".join(map(str, runs))
         return f"t-test over {number} runs and {over}"

@@ -112,6 +112,8 @@ class Tested(Struct, frozen=True):
         if not self.tested:
             return "highest score, not tested", ""
         bold, notes = "no system is significantly better", sentences.of_runs(self.comparisons)
+        if any(row.silver for row in self.comparisons):
+            notes.append("scores and tests are those of the gold units alone")
         names = [name for name in systems if name in self.own]
         untested = self.untested(names)
         if untested:

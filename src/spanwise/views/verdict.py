@@ -20,7 +20,7 @@ from spanwise.document.loading import as_document
 from spanwise.document.scores import PRIMARY, Comparison, Finding, ScoreTest, SystemScores
 from spanwise.document.study import DatasetTest, PairDiagnosis, PlanNotes, Study, StudySettings
 from spanwise.findings import lead_finding
-from spanwise.views import has_view, sentences
+from spanwise.views import has_view, sentences, silver
 from spanwise.views import view as view_of
 from spanwise.views import wording as say
 from spanwise.views.cells import Clause, joined, literal, words
@@ -119,7 +119,7 @@ def shown_findings(document: DocumentLike) -> list[str]:
 def _of_dataset(part: DatasetRuns, settings: Settings | StudySettings, family: str = "") -> Verdict:
     """The answer for one dataset: about the two systems with the highest score, or the only one."""
     primary = settings.primary or "f1"
-    means = _means(part, primary)
+    means = _means(silver.with_judge(part) if primary == "f1" else part, primary)
     order = list(lettering(means))
     if not order:
         return Verdict(sentence=literal("There are no scores."))
@@ -137,7 +137,8 @@ def _means(part: DatasetRuns, primary: str) -> dict[str, float | None]:
 
 def _alone(name: str, part: DatasetRuns, score: float | None, settings: Settings | StudySettings) -> Verdict:
     primary = settings.primary or "f1"
-    runs = list(part.runs[name].values())
+    helped = primary == "f1" and silver.helped(part, [name])
+    runs = list((silver.with_judge(part) if helped else part).runs[name].values())
     scored = f"{say.points(score)} {say.SCORED[primary]}"
     ends = runs[0].primary_ends(primary) if len(runs) == 1 else None
     if len(runs) > 1:
@@ -145,6 +146,9 @@ def _alone(name: str, part: DatasetRuns, score: float | None, settings: Settings
     unit = settings.unit or "unit"
     over = say.plural(settings.units, unit) if settings.units else f"{unit}s"
     test = f"{_level(settings)} interval over {over}{sentences.blocks(settings)}" if ends else ""
+    if helped:
+        unreliable = silver.unreliable(runs[0].silver, unit)
+        test = f"{test} with gold, corrected by the judge{unreliable} · {silver.alone(part, [name])}"
     between = f", between {say.points(ends[0])} and {say.points(ends[1])}" if ends else ""
     return Verdict(sentence=words(f"{{}} scores {scored}{between}.", name), test=test)
 
@@ -160,6 +164,9 @@ def of_pair(
 ) -> Verdict:
     """The answer about two systems, of which the first scores higher; `among` are all systems, best first."""
     primary = settings.primary or "f1"
+    gold_alone = part
+    helped = primary == "f1" and silver.helped(part, [first, second])
+    part = silver.with_judge(part) if helped else part
     means = _means(part, primary)
     comparison = part.comparison(first, second)
     test = None if comparison is None else _turned(comparison, first)
@@ -184,11 +191,11 @@ def of_pair(
     else:
         chance = f"p {sentences.sentence_p(test.p_corrected)}"
         sentence = _not_apart(part, leader, other, others, f"{by} ({chance})")
-    return Verdict(
-        sentence=sentence,
-        reason=_reason(comparison, leader, part.runs),
-        test=_tested(comparison, test if leader == first else turned(test), settings, family),
-    )
+    tested = _tested(comparison, test if leader == first else turned(test), settings, family)
+    if helped:  # what a lead rests on is known of the gold units alone
+        tested += silver.unreliable(comparison.silver, settings.unit)
+        return Verdict(sentence=sentence, test=f"{tested} · {silver.alone(gold_alone, [first, second])}")
+    return Verdict(sentence=sentence, reason=_reason(comparison, leader, part.runs), test=tested)
 
 
 def _turned(comparison: Comparison, first: str) -> ScoreTest | None:
