@@ -215,6 +215,11 @@ def test_runs_of_a_system_have_means_and_are_tested_together(folder: Path, tmp_p
     loaded = load(tmp_path / "leaks.json")
     assert isinstance(loaded, Leaks)
     assert loaded.runs == result.runs
+    # A single run against several: units are shuffled, and the test has a p-value.
+    mixed = spanwise.leaks(folder / "gold.jsonl", {"a": systems["a"], "b": tmp_path / "b.1.jsonl"})
+    assert mixed.comparisons[0].runs == (3, 1)
+    assert present(mixed.comparisons[0].score(("overall", "leak_rate"))).p is not None
+    assert "paired randomisation over documents" in mixed.to_text(width=120)
 
 
 def test_limits_are_held_against_rates_or_upper_ends(

@@ -15,7 +15,7 @@ from spanwise.cli.main import main
 from spanwise.document.loading import load
 from spanwise.document.tuples import Tuples
 from spanwise.engines import Processes
-from spanwise.errors import ChoiceError
+from spanwise.errors import ChoiceError, InputError
 from spanwise.relations import _parts, check_floors
 
 Record = dict[str, Any]
@@ -284,3 +284,53 @@ def test_choices_are_checked(tmp_path: Path) -> None:
         with pytest.raises(ChoiceError) as caught:
             scored([GOLD], [PREDICTED], **options)
         assert message in str(caught.value)
+
+
+def test_runs_of_a_system_are_averaged_and_tested_together(tmp_path: Path) -> None:
+    gold, good, poor = corpus(tmp_path)
+    draw = random.Random(5)
+    for name, source in (("good", good), ("poor", poor)):
+        records = [json.loads(line) for line in Path(source).read_text(encoding="utf-8").splitlines()]
+        for run in (1, 2, 3):
+            lines = []
+            for record in records:
+                kept = [one for one in record["tuples"] if draw.random() < 0.9]
+                lines.append(json.dumps({**record, "tuples": kept}))
+            (tmp_path / f"{name}.{run}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    files = {name: str(tmp_path / f"{name}.{{run}}.jsonl") for name in ("good", "poor")}
+    document = spanwise.tuples(gold, files, resamples=200)
+    assert document.runs
+    assert list(document.systems) == ["good.1", "good.2", "good.3", "poor.1", "poor.2", "poor.3"]
+    own = document.runs["good"]
+    for criterion in ("strict", "overlap"):
+        single = [document.systems[run].criteria[criterion].overall.f1 or 0 for run in own.systems]
+        mean = sum(single) / 3
+        spread = (sum((one - mean) ** 2 for one in single) / 2) ** 0.5
+        assert own.mean[criterion]["f1"] == pytest.approx(mean)
+        assert own.std[criterion]["f1"] == pytest.approx(spread)
+    (pair,) = document.comparisons
+    assert pair.systems == ("good", "poor")
+    test = pair.score(document.primary)
+    assert test is not None
+    assert test.difference == pytest.approx(
+        own.mean["strict"]["f1"] - document.runs["poor"].mean["strict"]["f1"]  # type: ignore[operator]
+    )
+    text = document.to_text(width=100)
+    assert "Over runs" in text
+    assert "t-test over 3 runs" in text
+    saved = tmp_path / "runs.json"
+    document.to_json(saved)
+    assert load(saved) == document
+    # A single run against several: units are shuffled, and the screen says so.
+    mixed = spanwise.tuples(gold, {"good": files["good"], "poor": tmp_path / "poor.1.jsonl"}, resamples=200)
+    test = mixed.comparisons[0].score(mixed.primary)
+    assert test is not None
+    assert test.p is not None
+    assert "single run of poor" in mixed.to_text(width=100).replace("\n ", "")
+    damaged = {
+        **document.to_dict(),
+        "runs": {"good": {**document.to_dict()["runs"]["good"], "systems": ["x"]}},
+    }
+    saved.write_text(json.dumps(damaged), encoding="utf-8")
+    with pytest.raises(InputError, match="a run is not among the systems"):
+        load(saved)

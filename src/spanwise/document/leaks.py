@@ -123,7 +123,12 @@ class Leaks(Document, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
     def inconsistent(self) -> tuple[str, str] | None:
-        """An error if something that is not a rate of leaks was compared; see `Document.inconsistent`."""
+        """An error if runs or comparisons name something that there is not; see `Document.inconsistent`."""
+        for name, own in (self.runs or {}).items():
+            if not own.systems or not self.systems.keys() >= {*own.systems}:
+                return f"$.runs.{name}.systems", "a run is not among the systems"
+            if not own.mean.keys() == own.std.keys() == LEAK_RATES.keys():
+                return f"$.runs.{name}.mean", "a rate is missing"
         for number, pair in enumerate(self.comparisons):
             for at, test in enumerate(pair.scores):
                 if not test.path or test.path[-1] not in LEAK_RATES:

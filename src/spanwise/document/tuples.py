@@ -236,6 +236,14 @@ class SystemTuples(Struct, frozen=True, kw_only=True):
         return None
 
 
+class TupleRuns(Struct, frozen=True, kw_only=True):
+    """The scores of a system over its runs, by criterion: means, and sample standard deviations."""
+
+    systems: tuple[str, ...]  # the names of its runs among the systems
+    mean: dict[str, dict[str, Fraction]]
+    std: dict[str, dict[str, Fraction]]  # null for one run
+
+
 class TupleSettings(Struct, frozen=True, kw_only=True):
     """The choices that affect the scores of tuples."""
 
@@ -264,7 +272,8 @@ class Tuples(Document, frozen=True, kw_only=True):
     units: Count
     duplicates: Count = 0  # gold tuples that repeat another one of their unit
     systems: dict[str, SystemTuples]
-    comparisons: tuple[Comparison, ...] = ()
+    runs: dict[str, TupleRuns] | UnsetType = UNSET  # by system, if a path stood for several runs
+    comparisons: tuple[Comparison, ...] = ()  # of systems; over their runs, if there are several
     notes: tuple[str, ...] = ()
 
     def inconsistent(self) -> tuple[str, str] | None:
@@ -277,6 +286,11 @@ class Tuples(Document, frozen=True, kw_only=True):
             wrong = system.inconsistent()
             if wrong:
                 return f"$.systems.{name}{wrong[0]}", wrong[1]
+        for name, own in (self.runs or {}).items():
+            if not own.systems or not self.systems.keys() >= {*own.systems}:
+                return f"$.runs.{name}.systems", "a run is not among the systems"
+            if any({*table} != {*CRITERIA} for table in (own.mean, own.std)):
+                return f"$.runs.{name}.mean", "a criterion is missing"
         return None
 
     @property

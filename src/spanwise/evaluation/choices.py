@@ -42,6 +42,7 @@ from spanwise.formats import (
 from spanwise.labels import GivenMap, Hierarchy
 from spanwise.matching import MATCHERS, Matcher
 from spanwise.rates import RATES, f_beta, is_rate
+from spanwise.registry import resolve
 from spanwise.settings import SETTINGS, default_value
 
 UNITS = ("sentence", "document")
@@ -338,6 +339,21 @@ def has_runs(systems: object) -> bool:
     if not isinstance(listed, list | tuple):
         return False
     return any(isinstance(source, str | os.PathLike) and RUN in os.fspath(source) for source in listed)
+
+
+def files_of_runs(systems: object) -> dict[str, dict[str, str]]:
+    """The files of each system by run, if a path contains {run}; otherwise nothing."""
+    if not has_runs(systems):
+        return {}
+    files: dict[str, dict[str, str]] = {}
+    for name, path in named_sources(systems).items():
+        if not isinstance(path, str | os.PathLike):
+            raise ChoiceError(
+                f"the predictions of {name!r} must be a file, because another system has several runs.\n"
+                "Give its path."
+            )
+        files[name] = resolve("studies:runs_of_pattern")(os.fspath(path))
+    return files
 
 
 def named_sources(systems: Any) -> dict[str, object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -38,10 +37,9 @@ from spanwise.evaluation.choices import (
     ResampledUnits,
     block_size,
     documented,
-    has_runs,
-    named_sources,
+    files_of_runs,
 )
-from spanwise.evaluation.comparisons import compare_systems
+from spanwise.evaluation.comparisons import compare_runs
 from spanwise.evaluation.dataset import (
     BlockContext,
     OpenedSources,
@@ -54,7 +52,6 @@ from spanwise.evaluation.scoring import score_and_test
 from spanwise.formats import says_label_rules
 from spanwise.intervals import FEW_UNITS
 from spanwise.rates import LEAK_COUNTS, LEAK_RATES
-from spanwise.registry import resolve
 from spanwise.scores import Measure, MeasureKey
 from spanwise.settings import CONFIDENCE, CORRECTION, MOST_DRAWS
 from spanwise.uncertainty import Resampling
@@ -134,7 +131,7 @@ def leaks(
         reading["columns"] = {**(reading.get("columns") or {}), str(identity): identity}
     source, systems, columns = resolve_frame(source, gold, systems, reading)
     gold = gold if source is None else source
-    runs = _runs_of(systems)
+    runs = files_of_runs(systems)
     if runs:
         systems = {f"{name}.{run}": file for name, own in runs.items() for run, file in own.items()}
     if gold is None:
@@ -145,21 +142,6 @@ def leaks(
     unopened = UnopenedSources(gold, systems, train, choices, columns, name, runner)
     names = {name: [f"{name}.{run}" for run in own] for name, own in runs.items()}
     return _leaks(open_sources(unopened, memory=memory, workers=workers), options, names)
-
-
-def _runs_of(systems: object) -> dict[str, dict[str, str]]:
-    """The files of each system by run, if a path contains {run}; otherwise nothing."""
-    if not has_runs(systems):
-        return {}
-    files: dict[str, dict[str, str]] = {}
-    for name, path in named_sources(systems).items():
-        if not isinstance(path, str | os.PathLike):
-            raise ChoiceError(
-                f"the predictions of {name!r} must be a file, because another system has several runs.\n"
-                "Give its path."
-            )
-        files[name] = resolve("studies:runs_of_pattern")(os.fspath(path))
-    return files
 
 
 class LeakOptions(Struct, frozen=True, kw_only=True):
@@ -413,7 +395,7 @@ def _leaks(opened: OpenedSources, options: LeakOptions, runs: Mapping[str, Seque
     if runs:
         of_runs = {name: [measures[run] for run in own] for name, own in runs.items()}
         pairs = list(combinations(runs, 2))
-        comparisons = compare_systems(of_runs, pairs, resampling, over_runs=True, **how)
+        comparisons = compare_runs(of_runs, pairs, resampling, **how)
     systems = {system: _system(measures[system], scored[system].cells, whole, system) for system in measures}
     documents = "document" if (source.documents or 0) > 1 else "sentence"
     settings = LeakSettings(

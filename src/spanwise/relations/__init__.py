@@ -34,13 +34,15 @@ from spanwise.document.tuples import (
     TupleCell,
     TupleGain,
     TupleOutcomes,
+    TupleRuns,
     Tuples,
     TupleSettings,
     WeakTuples,
 )
 from spanwise.engines import Engine, cores, engine_of, local_engine
 from spanwise.errors import ChoiceError, many, unknown
-from spanwise.evaluation.choices import block_size, named_sources
+from spanwise.evaluation.choices import block_size, files_of_runs, named_sources
+from spanwise.evaluation.comparisons import compare_runs
 from spanwise.evaluation.scoring import score_and_test
 from spanwise.formats import rules_of, says_label_rules
 from spanwise.intervals import FEW_UNITS
@@ -103,7 +105,8 @@ def tuples(
 
     Args:
         gold: a file of tuples, or records (see the page on tuples).
-        systems: one system, or several by name; every pair of systems is compared.
+        systems: one system, or several by name; every pair of systems is compared. {run} in a path stands
+            for the runs of a system, which are tested together.
         criterion: the one that the verdict, outcomes, gains, buckets and seen facts are about.
         undirected: the types whose fillers may be exchanged.
         mentions: whether the systems were given the gold mentions; it is only printed.
@@ -143,6 +146,10 @@ def tuples(
     for name in reading:
         if name not in READING:
             raise unknown("keyword of spanwise.tuples", name, (*READING, *RULES))
+    files = files_of_runs(systems)
+    runs = {name: [f"{name}.{run}" for run in own] for name, own in files.items()}
+    if files:
+        systems = {f"{name}.{run}": file for name, own in files.items() for run, file in own.items()}
     named = _named(systems)
     own = TupleSource(gold, None, reading)
     read: list[str] = []
@@ -178,6 +185,7 @@ def tuples(
             *inputs,
         ],
         training is not None,
+        runs,
     )
     return replace(document, notes=(*document.notes, *_lost(labeled), *read))
 
@@ -431,19 +439,20 @@ class _Whole:
 
     # ---- the document ------------------------------------------------------------------------------
 
-    def document(self, inputs: Sequence[Input], trained: bool) -> Tuples:
-        """Score all systems, compare them, and write everything down."""
+    def document(self, inputs: Sequence[Input], trained: bool, runs: Mapping[str, Sequence[str]]) -> Tuples:
+        """Score all systems, compare them or the runs of each, and write everything down."""
         options = self.options
         measures = {name: self.measures(name) for name in self.rows}
-        scored, comparisons = score_and_test(
-            measures,
-            list(combinations(measures, 2)),
-            Resampling(self.number, options.resamples, options.seed),
-            confidence=CONFIDENCE,
-            correction=CORRECTION,
-            primary=("criteria", options.criterion, "overall", "f1"),
-            unit=self.unit,
-        )
+        resampling = Resampling(self.number, options.resamples, options.seed)
+        how: dict[str, Any] = {
+            "confidence": CONFIDENCE, "correction": CORRECTION, "unit": self.unit,
+            "primary": ("criteria", options.criterion, "overall", "f1"),
+        }  # fmt: skip
+        pairs = [] if runs else list(combinations(measures, 2))
+        scored, comparisons = score_and_test(measures, pairs, resampling, **how)
+        if runs:
+            of_runs = {name: [measures[run] for run in own] for name, own in runs.items()}
+            comparisons = compare_runs(of_runs, list(combinations(runs, 2)), resampling, **how)
         settings = TupleSettings(
             undirected=options.undirected, with_trigger=options.with_trigger, holds=self.holds,
             resamples=options.resamples, seed=options.seed, confidence=CONFIDENCE, correction=CORRECTION,
@@ -464,6 +473,9 @@ class _Whole:
             },
             comparisons=comparisons,
         )
+        if runs:
+            over = {name: _over_runs(own, document.systems) for name, own in runs.items()}
+            document = replace(document, runs=over)
         document = replace(document, notes=_notes(document, trained))
         return replace(document, signature=_signature(document))
 
@@ -571,6 +583,20 @@ class _Whole:
             },
             ign=IgnScores(precision=precision, recall=recall, f1=f1),
         )
+
+
+def _over_runs(runs: Sequence[str], systems: Mapping[str, SystemTuples]) -> TupleRuns:
+    """Means and standard deviations over the runs in which a score is defined."""
+    mean: dict[str, dict[str, float | None]] = {}
+    std: dict[str, dict[str, float | None]] = {}
+    for criterion in CRITERIA:
+        cells = [systems[run].criteria[criterion].overall for run in runs]
+        for score in ("precision", "recall", "f1"):
+            values = [value for cell in cells if (value := getattr(cell, score)) is not None]
+            mean.setdefault(criterion, {})[score] = float(np.mean(values)) if values else None
+            spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+            std.setdefault(criterion, {})[score] = spread
+    return TupleRuns(systems=tuple(runs), mean=mean, std=std)
 
 
 def _renamed(cell: dict[str, Any], old: str, new: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from spanwise.document import Interval
 from spanwise.document.leaks import LeakCell, LeakingSentence, LeakPiece, Leaks
 from spanwise.document.scores import Comparison
 from spanwise.rates import LEAK_RATES
-from spanwise.views import PAGE, PAPER, SHOWN, Section, View, cells
+from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Section, View, cells
 from spanwise.views import wording as words
 from spanwise.views.cells import Cell, Chart, Column, Grid, Paragraphs, Phrase, Quote, QuotePiece
 from spanwise.views.sentences import sentence_p
@@ -111,7 +111,7 @@ def compared(document: Leaks, comparison: Comparison) -> str:
         return ""
     first, second = comparison.systems if test.difference <= 0 else comparison.systems[::-1]
     by = f"{100 * abs(test.difference):.2g}"
-    how = "t-test over runs and" if document.runs else "paired randomisation over"
+    how = "t-test over runs and" if min(comparison.runs or (1,)) > 1 else "paired randomisation over"
     over = f"{how} {document.settings.unit}s, p {sentence_p(test.p_corrected)}"
     if not test.difference:
         return f"{first} and {second} leak the same share of mentions."
@@ -134,16 +134,25 @@ def leaks_view(document: Leaks) -> View:
     """What masking leaves readable, system by system, what it costs, and how systems compare."""
     # Of several runs of a system, the first one is shown in detail.
     systems = [own.systems[0] for own in document.runs.values()] if document.runs else list(document.systems)
-    sections = [*_charts(document), *_over_runs(document)]
-    for at, name in enumerate(systems):
-        sections += _system(document, name, at)
     statements = tuple(
         cells.literal(text) for pair in document.comparisons if (text := compared(document, pair))
     )
+    if document.runs:
+        verdict = cells.joined([_mean_verdict(document, name) for name in document.runs])
+    else:
+        verdict = cells.joined([_verdict(document, name) for name in systems])
+    answer = Paragraphs((verdict, *statements))
+    sections = [
+        Section("verdict", cells.words(""), (answer,), on=SCREEN),
+        *_charts(document),
+        *_over_runs(document),
+    ]
+    for at, name in enumerate(systems):
+        sections += _system(document, name, at)
     if statements:
         title = cells.words("Side by side")
         sections.append(
-            Section("statements", title, (Paragraphs(statements),), "leak rate of mentions", on=SHOWN)
+            Section("statements", title, (Paragraphs(statements),), "leak rate of mentions", on=PAGE)
         )
     if _none_found(document):
         sections.append(Section("none", cells.words(""), (cells.note(NONE_IS_NOT_NONE, "faint"),), on=SHOWN))
@@ -152,7 +161,7 @@ def leaks_view(document: Leaks) -> View:
     return View(
         title="leaks",
         about=cells.words("leaks · what masking leaves readable"),
-        verdict=cells.joined([_verdict(document, name) for name in systems]),
+        verdict=verdict,
         sections=(*sections, _paper(document), _differences(document)),
         notes=document.notes,
         inputs=document.inputs,
@@ -168,6 +177,20 @@ def _verdict(document: Leaks, name: str) -> cells.Clause:
         "" if cell.over_masking is None else f"; {percent(cell.over_masking)} of what it masks is harmless"
     )
     return cells.words("{}: " + f"{leaking}{shows} a mention{harmless}.", name)
+
+
+def _mean_verdict(document: Leaks, name: str) -> cells.Clause:
+    own = document.runs[name] if document.runs else None
+    if own is None:
+        return cells.words("")
+    unit, over = document.settings.documents, words.plural(len(own.systems), "run")
+    harmless = own.mean["over_masking"]
+    price = "" if harmless is None else f"; {percent(harmless)} of what it masks is harmless"
+    return cells.words(
+        "{}: " + f"{percent(own.mean['document_leak_rate'])} of {unit}s with a mention still show one, on "
+        f"average over {over}{price}.",
+        name,
+    )
 
 
 def _over_runs(document: Leaks) -> Iterator[Section]:

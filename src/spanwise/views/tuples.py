@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from spanwise.document import Interval, usual_settings
 from spanwise.document.tuples import ShownTuple, SystemTuples, TupleCell, Tuples, TupleSentence
@@ -59,20 +60,26 @@ MOST_SENTENCES = 2  # on a screen
 
 def tuples_view(document: Tuples) -> View:
     """What the tuples of each system are worth under each criterion, and what became of them."""
-    names = tuple(document.systems)
     traps = cells.literal(" ".join(document.notes))
     statements = (*(cells.literal(text) for text in _compared(document)), traps)
     verdict = _verdict(document)
     gold = next(iter(document.systems.values())).criteria[document.criterion].overall.gold
     size = f"{words.plural(gold, 'gold tuple')} in {words.plural(document.units, document.settings.holds)}"
     given = "gold mentions" if document.mentions == "gold" else "predicted mentions"
+    # Of several runs of a system, the first one is shown in detail.
+    names = [own.systems[0] for own in document.runs.values()] if document.runs else list(document.systems)
+    first = document
+    if document.runs:
+        own = {name: document.systems[name] for name in names}
+        first = replace(document, systems=own, comparisons=())
     sections = [
         Section("verdict", cells.words(""), (Paragraphs((verdict, *statements)),), on=SCREEN),
-        _criteria(document),
-        _outcomes(document),
-        *_sentences(document),
-        _types(document),
-        *_parts(document),
+        *_over_runs(document),
+        _criteria(first),
+        _outcomes(first),
+        *_sentences(first),
+        _types(first),
+        *_parts(first),
     ]
     return View(
         title="tuples",
@@ -80,9 +87,9 @@ def tuples_view(document: Tuples) -> View:
         verdict=verdict,
         statements=statements,
         sections=(*sections, _paper(document), _differences(document)),
-        findings=tuple(_tasks(document)),
+        findings=tuple(_tasks(first)),
         inputs=document.inputs,
-        systems=names,
+        systems=tuple(names),
     )
 
 
@@ -97,7 +104,18 @@ def _verdict(document: Tuples) -> cells.Clause:
         found = " ".join(filter(None, worded))
         if found:
             return cells.literal(found)
+    if document.runs:
+        return cells.joined([_mean(document, system) for system in document.runs])
     return cells.joined([_alone(document, system) for system in document.systems])
+
+
+def _mean(document: Tuples, name: str) -> cells.Clause:
+    own = document.runs[name] if document.runs else None
+    mean = own.mean[document.criterion]["f1"] if own else None
+    over = words.plural(len(own.systems) if own else 0, "run")
+    return cells.words(
+        "{}: " + f"mean F1 {words.points(mean)} {CRITERIA[document.criterion][0]} over {over}.", name
+    )
 
 
 def _alone(document: Tuples, name: str) -> cells.Clause:
@@ -174,6 +192,28 @@ def _tasks(document: Tuples) -> Iterator[Remark]:
 
 
 # ---- tables ----------------------------------------------------------------------------------------------
+
+
+def _over_runs(document: Tuples) -> Iterator[Section]:
+    """The mean F1 of each system over its runs, under every criterion."""
+    if not document.runs:
+        return
+    rows: list[Sequence[Cell]] = []
+    for criterion, (name, _) in CRITERIA.items():
+        row: list[Cell] = [Phrase(name, "strong" if criterion == document.criterion else "")]
+        for own in document.runs.values():
+            mean, std = own.mean[criterion]["f1"], own.std[criterion]["f1"]
+            spread = "" if std is None else f" ±{words.points(std)}"
+            row.append(Number(mean, words.points(mean) + spread))
+        rows.append([*row, *_test_cells(document, ("criteria", criterion, "overall", "f1"))])
+    columns = [Column("criterion", least=10)]
+    columns += [
+        Column(f"{name} ({len(own.systems)})", right=True, names=True) for name, own in document.runs.items()
+    ]
+    note = "mean F1 ± standard deviation (runs); below, the first run of each"
+    yield Section(
+        "runs", cells.words("Over runs"), (Grid([*columns, *_test_columns(document)], rows),), note, on=SHOWN
+    )
 
 
 def _scored(cell: TupleCell) -> list[Cell]:
@@ -253,7 +293,7 @@ def _outcomes(document: Tuples) -> Section:
                     (cells.words("{}: " + f"wrong arguments by role: {_braced(roles)}.", name),), "faint"
                 )
             )
-    note = "gold tuples, and predicted ones that were invented; what fixing each would gain in F1"
+    note = "gold tuples, and invented ones; to gain: in F1, if all were fixed"
     return Section("outcomes", cells.words("What became of each tuple"), tuple(blocks), note, on=SHOWN)
 
 
@@ -282,7 +322,7 @@ def _types(document: Tuples) -> Section:
         macro += [cells.points(one.macro.f1, "strong"), Phrase("", "faint")]
     untested: list[Cell] = [Number(None, ""), ""] if len(document.comparisons) == 1 else []
     rows.append([Phrase("macro average", "faint"), "", *macro, *untested])
-    columns = [Column("type", least=8), Column("gold", right=True)]
+    columns = [Column("type", least=13), Column("gold", right=True)]
     columns += [*_score_columns(document), *_test_columns(document)]
     note = f"F1, {CRITERIA[document.criterion][0]}; {words.plural(first.overall.gold, 'gold tuple')}"
     return Section(
@@ -320,13 +360,20 @@ def _part_rows(document: Tuples, name: str) -> list[Sequence[Cell]]:
     rows: list[Sequence[Cell]] = []
     last = ""
     for (division, part), by_system in table.items():
-        number = max((number or 0 for number, _ in by_system.values()), default=0)
+        number = max((number for number, _ in by_system.values() if number is not None), default=None)
         scores = [
             one
             for system_name in document.systems
             for one in by_system.get(system_name, (0, [Number(None, ""), ""]))[1]
         ]
-        rows.append(["" if division == last else division, part, cells.count(number), *scores])
+        rows.append(
+            [
+                "" if division == last else division,
+                part,
+                "" if number is None else cells.count(number),
+                *scores,
+            ]
+        )
         last = division
     return rows
 
