@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from spanwise import read
 from spanwise.attributes import Mention, Side, own
 from spanwise.buckets import Strategy
 from spanwise.cli.arguments import Command
 from spanwise.columns import Floats
-from spanwise.corpus import Annotation, Mentions
+from spanwise.corpus import Mentions, Pieces
 from spanwise.document.evaluation import Evaluation
-from spanwise.formats import File, Format, Options, from_spans
+from spanwise.formats import File, Format, Options, Part, Problem, Record
 from spanwise.matching import Matcher, Matching, match
 from spanwise.reports import Report
 
@@ -25,20 +25,31 @@ def _recognise(file: File) -> str | None:
     return "lines that begin with SENT" if file.head.startswith(b"SENT ") else None
 
 
-def _read(file: File, options: Options) -> Annotation:
-    tokens: list[list[str]] = []
-    spans: list[list[tuple[int, int, str]]] = []
-    for line in file.text.splitlines():
+def _records(part: Part, options: Options) -> Iterator[Record | Problem]:
+    words: list[str] = []
+    mentions: list[tuple[Pieces, str]] = []
+    first = part.first
+    for number, line in part.lines():
         if line.startswith("SENT "):
-            tokens.append(line.split()[1:])
-            spans.append([])
+            if words:
+                yield Record(words, mentions, line=first)
+            words, mentions, first = line.split()[1:], [], number
         elif line:
-            start, end, label = line.split()
-            spans[-1].append((int(start), int(end), label))
-    return from_spans(spans, tokens=tokens, name=str(file.path))
+            try:
+                start, end, label = line.split()
+                mentions.append((((int(start), int(end)),), label))
+            except ValueError:
+                yield Problem(number, f"{line!r} is not a mention.\nExpected 'start end label'.")
+    if words:
+        yield Record(words, mentions, line=first)
 
 
-sent = Format("sent", "SENT lines with spans below", _read, _recognise, suffixes=(".sent",))
+def _border(data: bytes) -> int:
+    """Where the last sentence begins, which may go on."""
+    return data.rfind(b"\nSENT ") + 1
+
+
+sent = Format("sent", "SENT lines with spans below", _recognise, _records, _border, suffixes=(".sent",))
 
 
 # ---- attributes: of one mention, and of all mentions of a side at once --------------------------------

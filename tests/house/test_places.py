@@ -26,12 +26,15 @@ Attribute(
 """
 READER = """
 from spanwise.formats._format import Format
-from spanwise.formats.memory import from_tags
+from spanwise.formats._sentences import Record
 
-def _read(file, options):
-    return from_tags([line.split() for line in file.text.splitlines()], name=str(file.path))
+def _records(part, options):
+    for number, line in part.lines():
+        if line:
+            tags = line.split()
+            yield Record(["word"] * len(tags), tags=tags, line=number)
 
-FORMAT = Format("bars", "tags with blanks between them, one sentence per line", _read, lambda file: None)
+FORMAT = Format("bars", "tags with blanks between them, one sentence per line", lambda file: None, _records)
 """
 # The declarations that are added, without the code that does the work.
 EDITS: dict[str, list[Edit]] = {

@@ -48,7 +48,15 @@ from spanwise.formats._opening import (
     unpacked_zstd,
     write_atomically,
 )
-from spanwise.formats._sentences import RepeatedKey, is_records, json_line, json_of, parse_json
+from spanwise.formats._sentences import (
+    Part,
+    Record,
+    RepeatedKey,
+    is_records,
+    json_line,
+    json_of,
+    parse_json,
+)
 from spanwise.formats.memory import annotated_columns, from_lists, from_spans, from_tags
 from spanwise.labels import RULES, GivenMap, Hierarchy, LabelRules, label_map, label_names
 from spanwise.schemes import Repair
@@ -64,9 +72,11 @@ __all__ = [
     "JsonRecord",
     "Limits",
     "Options",
+    "Part",
     "Problem",
     "ReadKeywords",
     "Reader",
+    "Record",
     "RepeatedKey",
     "Validation",
     "file_of_bytes",
@@ -212,6 +222,7 @@ def read_by(form: Format, file: File, options: Options, words: Interner | None =
     """Read a file in a given format; whatever the file contains, only spanwise's own errors are raised."""
     with _file_errors(form, file):
         annotation = form.read(file, options, words) if form.interning else form.read(file, options)
+        options.check_used(annotation.reading, form.name)
         return options.finished(annotation)
 
 

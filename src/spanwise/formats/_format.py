@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -34,6 +34,7 @@ from spanwise.schemes import (
 
 if TYPE_CHECKING:
     from spanwise.formats._columns import KeptRows, Layout
+    from spanwise.formats._sentences import Part, Record
 
 Column = int | str
 NO_SCORE = "_"  # in a column of scores, for tokens outside mentions
@@ -159,6 +160,22 @@ class Options(Struct, frozen=True):
         """The scheme to use if the caller named one: BIOES for "token", none for "bare"."""
         return {"bare": None, "token": "BIOES"}.get(self.scheme or "", self.scheme)
 
+    def check_used(self, reading: Reading, format: str) -> None:
+        """Refuse tags that were read in another scheme, or repaired in another way, than the caller asked.
+
+        Formats that yield records cannot get this wrong; one with a `read` of its own can.
+        """
+        if reading.scheme is None:
+            return
+        asked = {"scheme": self.declared or reading.scheme, "repair": self.repair}
+        used = {"scheme": reading.scheme, "repair": reading.repair}
+        for name, value in asked.items():
+            if used[name] != value:
+                raise InputError(
+                    at(reading.path, None, f"the format {format!r} ignores {name}={value!r} and reads tags "
+                       f"with {name}={used[name]!r}.\nLeave {name} out, or convert the file to CoNLL first.")
+                )  # fmt: skip
+
     def finished(self, annotation: Annotation, layer: str = "only") -> Annotation:
         """What a reader hands over: the annotation with its labels mapped, and checked against the limits."""
         return self.limits.check(self.relabeled(annotation, layer))
@@ -215,9 +232,9 @@ def brief(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
-def problem_at(path: str, line: int, text: str) -> Problem:
+def problem_at(path: str, line: int | None, text: str) -> Problem:
     """The problem described by an error message, as a single line without the file and line number."""
-    return Problem(line, text.removeprefix(f"{path}:{line}: ").replace("\n", " "))
+    return Problem(line, text.removeprefix(at(path, line, "")).replace("\n", " "))
 
 
 class Cut(Struct, frozen=True):
@@ -263,14 +280,24 @@ class Cutting(Struct, frozen=True, eq=False):
     keep: KeptRows | None = None
 
 
+def _unread(source: object, options: Options) -> Annotation:
+    raise ChoiceError("the format can be written, not read.\nRead another one.")
+
+
 class Format(Struct, frozen=True):
     """A file format for annotations.
 
-    `read(source, options)` takes a `File`, or an object for which `accepts` returned true.
-    `recognise(file)` inspects the file's `head` and `suffix` and returns the evidence in
-    words, or None. `write(annotation, scheme)` returns the bytes of a file, and
-    `write_scored` those of a file that keeps the scores of mentions, in a `score_column` if necessary;
-    `write_folder(annotation, folder)` writes a format that consists of several files.
+    `recognise(file)` inspects the file's `head` and `suffix` and returns the evidence in words, or None.
+    `records(part, options)` yields a `Record` for each sentence or text in some lines of a file, and a
+    `Problem` for each line that cannot be read; whole files, parts and lists of problems derive from it.
+    `border(data)` is the number of leading bytes that are complete records, by default up to the last blank
+    line. If files are JSON lists, `no_list` is what to say of others, and the part holds items of the list.
+    `evidence` says what is read, if `recognise` does not.
+    A format that does better without records has instead a function `read(source, options)`, which takes
+    a `File`, or an object for which `accepts` returned true.
+    `write(annotation, scheme)` returns the bytes of a file, and `write_scored` those of one
+    that keeps the scores of mentions, in a `score_column` if necessary; `write_folder(annotation, folder)`
+    writes a format that consists of several files.
     `problems(file, options)` lists all errors, where `read` would stop at the first.
     `layered(object)` tells whether an object holds gold and predictions, for `read_layers`, and
     `read_annotators(file, options)` returns the annotation of each annotator in a file.
@@ -285,8 +312,12 @@ class Format(Struct, frozen=True):
 
     name: str
     summary: str
-    read: Callable[..., Annotation]
     recognise: Callable[[File], str | None]
+    records: Callable[[Part, Options], Iterator[Record | Problem]] | None = None
+    border: Callable[[bytes], int] | None = None
+    no_list: str = ""
+    evidence: str = ""
+    read: Callable[..., Annotation] = _unread
     write: Callable[[Annotation, str | None], bytes] | None = None
     write_scored: Callable[[Annotation, str | None], bytes] | None = None
     score_column: int | None = None
@@ -302,6 +333,14 @@ class Format(Struct, frozen=True):
     survey: Callable[[File, Options, Cutting], CutSource | None] | None = None
     keeps_rows: bool = False
     holds: frozenset[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.records is not None:
+            for step in ("read", "survey", "problems"):
+                force_setattr(self, step, self._derived(step))
+
+    def _derived(self, step: str) -> Callable[..., Any]:
+        return lambda file, *given: resolve(f"formats._records:{step}")(self, file, *given)
 
 
 def numbered_column(number: int, width: int, path: str, line: int | None = None) -> int:

@@ -13,17 +13,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.columns import Bools, Ints, ints
-from spanwise.corpus import Annotation
 from spanwise.errors import InputError
 from spanwise.formats._columns import line_positions
 from spanwise.formats._format import Cutting, JsonRecord, Options
 from spanwise.formats._opening import BOM, File
-from spanwise.formats._sentences import Origin, Standoff, annotation, is_spans, parse_json
+from spanwise.formats._sentences import is_spans, parse_json
 from spanwise.formats._surveying import (
-    RecordLayer,
+    Batch,
     RecordSurvey,
+    Surveyor,
     cut_pieces,
-    cuts_of,
     has_mark,
     must_be_whole,
     whole_pieces,
@@ -32,14 +31,13 @@ from spanwise.formats.annotators import names_annotators
 from spanwise.formats.jsonl import (
     DOCUMENTS,
     JsonRecords,
-    annotation_of,
     as_record,
+    batch_of,
     gather_records,
-    id_of,
+    measured,
     records,
     twofold_notes,
 )
-from spanwise.schemes import Tags, labels_of, malformed, recognise_situations, situations
 
 CHUNK = 1 << 19  # bytes of JSON to parse at a time; as Python objects they take thirty times the memory
 _KINDS = ("tokens with tags", "tokens with spans", "text with spans of characters")
@@ -149,17 +147,15 @@ def _after_last_comma(data: bytes) -> int:
 
 
 class ItemReader(Protocol):
-    """Reads one layer from the items of a list, each of which is a sentence or a text."""
+    """Reads the items of a list, each of which is a sentence or a text."""
 
     @property
-    def evidence(self) -> str: ...
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes on what was left out of the items read so far."""
+    def kinds(self) -> Mapping[str, str]:
+        """A description of each layer: "only", or "gold" and "predicted"."""
         ...
 
-    def units(self, items: Sequence[object], first: int) -> list[Standoff]:
-        """The sentences or texts of items, which are numbered from `first` in the whole list."""
+    def batch(self, items: Sequence[object], first: int) -> Batch | None:
+        """The content of items, numbered from `first` in the whole list; None if it must be read whole."""
         ...
 
     def check(self) -> None:
@@ -167,93 +163,30 @@ class ItemReader(Protocol):
         ...
 
 
-Readers = Callable[[str, Options, bool], Mapping[str, ItemReader] | None]
-
-
 def survey_items(
-    name: str, readers: Readers, file: File, options: Options, cutting: Cutting
+    name: str, opened: Callable[[], ItemReader], file: File, options: Options, cutting: Cutting
 ) -> RecordSurvey | None:
-    """Survey a file that is one JSON list; None if it must be read whole, as when it has errors.
-
-    `readers(path, options, merged)` returns a reader for each layer: "only", or "gold" and "predicted" for
-    a `merged` file; None if the format has no such layers.
-    """
-    layers = readers(file.path, options, cutting.merged)
-    if layers is None:
-        return None
-    sizes: list[Ints] = []
-    begins: list[Ints] = []
-    labels: dict[str, set[str]] = {layer: set() for layer in layers}
-    number, end, has_ids, has_documents = 0, 0, False, False
+    """Survey a file that is one JSON list; None if it must be read whole, as when it has errors."""
+    surveyor, end = Surveyor(file.path, options), 0
     try:
+        reader = opened()
         for piece in item_pieces(file):
-            parts = _layers_of(name, layers, file.path, options, piece.items, number + 1)
-            lengths = [part.corpus.lengths for part in parts.values()]
-            if not all(np.array_equal(lengths[0], other) for other in lengths):
-                return None  # the texts of gold and predictions differ
-            for layer, part in parts.items():
-                labels[layer] |= {*part.labels_as_read}
-                has_ids |= part.corpus.ids is not None
-                has_documents |= part.corpus.documents is not None
-            sizes.append(lengths[0])
-            begins.append(piece.begins)
-            number, end = number + len(piece.items), piece.end
-        for reader in layers.values():
-            reader.check()
+            batch = reader.batch(piece.items, surveyor.number + 1)
+            if batch is None or not surveyor.take(batch, ints(np.zeros(len(piece.items))), piece.begins):
+                return None
+            end = piece.end
+        reader.check()
     except (InputError, NotOneList):
         return None
-    if not number or max(map(len, labels.values())) > options.limits.labels:
-        return None
-    return RecordSurvey(
-        path=file.path,
-        sha256=file.sha256,
-        format=name,
-        options=options,
-        layers={layer: RecordLayer(reader.evidence) for layer, reader in layers.items()},
-        has_ids=has_ids,
-        cuts=cuts_of(cutting, None, sizes, [ints(np.zeros(number))], begins, (0, end)),
-        documents=ints(np.arange(number + 1)) if has_documents else None,
-        part=partial(_item_part, readers),
-        labels={layer: tuple(names) for layer, names in labels.items()},
-        notes=tuple(dict.fromkeys(note for reader in layers.values() for note in reader.notes)),
-    )
+    part = partial(_item_part, opened)
+    return surveyor.survey(name, cutting, reader.kinds, part, end=(0, end), sha256=file.sha256)
 
 
-def _layers_of(
-    name: str,
-    readers: Mapping[str, ItemReader],
-    path: str,
-    options: Options,
-    items: Sequence[object],
-    first: int,
-) -> dict[str, Annotation]:
-    """The annotations of items by layer; the items are numbered from `first`."""
-    return {
-        layer: options.finished(annotation(reader.units(items, first), Origin(path, name), options), layer)
-        for layer, reader in readers.items()
-    }
-
-
-def _item_part(readers: Readers, survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
-    """The annotations of the items in one part, by layer."""
-    layers = readers(survey.path, survey.options, "only" not in survey.layers)
-    assert layers is not None
-    first = survey.cuts[number].sentence + 1
-    parts = _layers_of(survey.format, layers, survey.path, survey.options, items_of(data), first)
-    if not survey.has_ids:
-        return parts
-    return {layer: _with_names(part) for layer, part in parts.items()}
-
-
-def _with_names(part: Annotation) -> Annotation:
-    """The part with empty ids if it has none, to match the other parts."""
-    corpus = part.corpus
-    if corpus.ids is not None:
-        return part
-    ids = ("",) * len(corpus)
-    return replace(
-        part, corpus=replace(corpus, ids=ids, document_ids=None if corpus.documents is None else ids)
-    )
+def _item_part(opened: Callable[[], ItemReader], survey: RecordSurvey, data: bytes, number: int) -> Batch:
+    """The content of the items in one part."""
+    batch = opened().batch(items_of(data), survey.cuts[number].sentence + 1)
+    assert batch is not None
+    return batch
 
 
 # ---- lines of objects, or a list of them ----
@@ -263,40 +196,40 @@ def survey_json(file: File, options: Options, cutting: Cutting) -> RecordSurvey 
     """Survey a file of JSON records; None if it must be read whole, as when it has errors."""
     if cutting.merged or must_be_whole(options):
         return None
-    surveyor = _RecordSurveyor(file, options)
     try:
-        if not surveyor.read_parts():
-            return None
+        return _RecordSurveyor(file, options).survey(cutting)
     except (InputError, NotOneList):
         return None  # reading the file whole reports the errors
-    return surveyor.survey(cutting)
 
 
 class _RecordSurveyor:
-    """A single pass over a file of JSON records that collects counts and positions."""
+    """A single pass over a file of JSON records, of which it is known only at the end how they are read."""
 
     def __init__(self, file: File, options: Options) -> None:
-        self._file, self._options = file, options
+        self._file, self._options = file, replace(options, documents="none")
+        self._surveyor = Surveyor(file.path, self._options)
         self._kind = ""
-        self._situations: Ints | None = None
-        self._labels: set[str] = set()
-        self._lines: list[Ints] = []
-        self._bytes: list[Ints] = []
-        self._sizes: list[Ints] = []
-        self._ids = False
         self._twofold: set[tuple[str, str]] = set()
         # Only at the end is it known which field names the documents.
-        self._starts: dict[str, list[int]] = {key: [] for key in DOCUMENTS}
+        self._starts: dict[str, list[int]] = (
+            {} if options.documents == "none" else {key: [] for key in DOCUMENTS}
+        )
         self._before: dict[str, str] = {}
-        self._number = 0
         self._end = (1, 0)
-        self._listed = False
+        self._listed = file.head.lstrip(_SPACE)[:1] == b"["
 
-    def read_parts(self) -> bool:
-        """Read the file; False if it cannot be read in parts."""
-        self._listed = self._file.head.lstrip(_SPACE)[:1] == b"["
-        steps = self._read_items() if self._listed else self._read_lines()
-        return all(steps) and bool(self._number)
+    def survey(self, cutting: Cutting) -> RecordSurvey | None:
+        """The survey of the file; None if it must be read whole."""
+        if not all(self._read_items() if self._listed else self._read_lines()):
+            return None
+        key = next(iter(self._starts), None)
+        survey = self._surveyor.survey(
+            "jsonl", cutting, {"only": self._kind}, partial(_record_part, self._listed), end=self._end,
+            sha256=self._file.sha256, notes=twofold_notes(self._twofold),
+            starts=None if key is None else self._starts[key],
+        )  # fmt: skip
+        chosen = replace(self._options, documents=key or "none")
+        return None if survey is None else replace(survey, options=chosen)
 
     def _read_lines(self) -> Iterator[bool]:
         """Read some lines at a time; yields False if they cannot be read in parts."""
@@ -330,69 +263,32 @@ class _RecordSurveyor:
             return True
         if batch.kind not in _KINDS or names_annotators(batch.records):
             return False
-        if batch.kind == "tokens with tags":
-            if any(malformed(tag) for tag in {tag for tags in batch.tags for tag in tags}):
-                return False
-            counts = situations(Tags.of(batch.tags))
-            self._situations = counts if self._situations is None else ints(self._situations + counts)
-        self._labels |= {label for *_, label in batch.spans}
-        self._labels |= {*labels_of([*{tag for tags in batch.tags for tag in tags}])}
-        if len(self._labels) > self._options.limits.labels:
-            return False
-        self._lines.append(ints(batch.lines))
-        self._bytes.append(begins)
-        self._sizes.append(ints([len(tokens) for tokens in batch.tokens or batch.token_offsets]))
         self._twofold |= batch.twofold
-        self._ids |= any(map(id_of, batch.records))
         for key in list(self._starts):
             self._note(key, batch.records)
-        self._number += len(batch.lines)
-        return True
+        sizes = [len(tokens) for tokens in batch.tokens or batch.token_offsets]
+        return self._surveyor.take(measured(batch, sizes), ints(batch.lines), begins)
 
     def _note(self, key: str, batch: Sequence[JsonRecord]) -> None:
         """Record where documents begin if this field names them; drop the field if a record lacks it."""
         if not all(key in record for record in batch):
             del self._starts[key]
             return
-        for number, record in enumerate(batch, start=self._number):
+        for number, record in enumerate(batch, start=self._surveyor.number):
             value = json.dumps(record[key], sort_keys=True, default=str)
             if self._before.get(key) != value:
                 self._starts[key].append(number)
                 self._before[key] = value
 
-    def survey(self, cutting: Cutting) -> RecordSurvey:
-        """The survey of the file."""
-        key = None if self._options.documents == "none" else next(iter(self._starts), None)
-        starts = None if key is None else ints(self._starts[key])
-        cuts = cuts_of(cutting, starts, self._sizes, self._lines, self._bytes, self._end)
-        recognised = None
-        if self._situations is not None:
-            recognised = recognise_situations(self._situations, prefer=self._options.prefer)
-        return RecordSurvey(
-            path=self._file.path,
-            sha256=self._file.sha256,
-            format="jsonl",
-            options=replace(self._options, documents=key or "none"),
-            layers={"only": RecordLayer(self._kind, recognised)},
-            has_ids=self._ids,
-            cuts=cuts,
-            documents=None if starts is None else ints([*starts, self._number]),
-            part=partial(_record_part, self._listed),
-            labels={"only": tuple(self._labels)},
-            notes=tuple(twofold_notes(self._twofold)),
-        )
 
-
-def _record_part(listed: bool, survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
-    """The annotation of one part, whose records are items of a list or lines."""
-    options, layer = survey.options, survey.layers["only"]
-    declared = {} if layer.recognised is None else {"scheme": options.scheme or layer.recognised.scheme}
+def _record_part(listed: bool, survey: RecordSurvey, data: bytes, number: int) -> Batch:
+    """The content of one part, whose records are items of a list or lines."""
     if listed:
         pairs = _as_records(survey.path, items_of(data))
     else:
         pairs = records(File.of_bytes(survey.path, data, first_line=survey.cuts[number].line))
-    batch = gather_records(survey.path, pairs, options, layer.kind)
-    return {"only": options.finished(annotation_of(batch, replace(options, **declared)))}
+    kind = survey.layers["only"].kind
+    return batch_of(gather_records(survey.path, pairs, survey.options, kind), survey.options)
 
 
 def _as_records(path: str, items: Sequence[object]) -> Iterator[tuple[int, JsonRecord]]:

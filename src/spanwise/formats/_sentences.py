@@ -26,27 +26,47 @@ if TYPE_CHECKING:
     from json import JSONDecodeError, JSONDecoder
 
 
-class TaggedSentence(Struct, frozen=True):
-    """A sentence with its tags, as read from a file; `lines` are the line numbers of its tokens."""
+class Record(Struct, frozen=True):
+    """A sentence (a list of tokens) or a text (a string) with its mentions or its tags, as a file has it."""
 
-    tokens: Sequence[str]
-    tags: Sequence[str]
+    body: Sequence[str] | str
+    mentions: Sequence[tuple[Pieces, str]] = ()
     id: str = ""
     document: str | None = None
-    lines: Sequence[int] = ()
+    line: int | None = None  # the first line
+    scores: Sequence[float] = ()  # one for each mention, if the file has scores
+    tokens: Sequence[tuple[int, int]] | None = None  # the borders of a text's tokens, if the file has them
+    tags: Sequence[str] | None = None  # one for each token, if the file has tags instead of mentions
+    lines: Sequence[int] = ()  # of each token, if the file has a line for each
+    left_out: Mapping[str, int] = {}  # how many things of each kind are not read, such as {"relations": 2}
 
 
-def tagged_annotation(sentences: Sequence[TaggedSentence], reading: Reading, options: Options) -> Annotation:
-    """The annotation of tagged sentences; adjacent sentences with the same `document` form a document."""
-    if not any(sentence.tokens for sentence in sentences):
-        raise no_token(reading.path)
+class Part(Struct, frozen=True):
+    """Some consecutive lines of a file, or items of a JSON list, and the number of the first, from 1."""
+
+    path: str
+    first: int = 1
+    text: str = ""
+    items: Sequence[Any] = ()
+    document: str | None = None  # of the record before them
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Each line with its number in the whole file."""
+        for number, line in enumerate(self.text.split("\n"), start=self.first):
+            yield number, line.rstrip("\r")
+
+
+def tagged_corpus(sentences: Sequence[Record], path: str, options: Options) -> tuple[Corpus, Tags]:
+    """The corpus of tagged sentences, and their tags."""
     lines = [line for sentence in sentences for line in sentence.lines]
-    source = Source(reading.path, token_lines=ints(lines) if lines else None)
-    corpus = Corpus.of([sentence.tokens for sentence in sentences], source=source)
+    firsts = [sentence.line for sentence in sentences if sentence.line is not None]
+    in_lines = not lines and len(firsts) == len(sentences)
+    source = Source(path, ints(firsts) if in_lines else None, ints(lines) if lines else None)
+    corpus = Corpus.of([sentence.body for sentence in sentences], source=source)
     if any(sentence.id for sentence in sentences):
         corpus = replace(corpus, ids=tuple(sentence.id for sentence in sentences))
     corpus = with_documents(corpus, [sentence.document for sentence in sentences], options)
-    return annotated(corpus, Tags.of([sentence.tags for sentence in sentences]), options, reading)
+    return corpus, Tags.of([sentence.tags or () for sentence in sentences])
 
 
 def with_documents(corpus: Corpus, names: Sequence[str | None], options: Options) -> Corpus:
@@ -58,7 +78,7 @@ def with_documents(corpus: Corpus, names: Sequence[str | None], options: Options
     return replace(corpus, documents=documents, document_ids=tuple(names[i] or "" for i in begins))
 
 
-def sentences_of(annotation: Annotation, scheme: str | None) -> list[TaggedSentence]:
+def sentences_of(annotation: Annotation, scheme: str | None) -> list[Record]:
     """The sentences of an annotation with tags in `scheme`, by default IOB2."""
     corpus = annotation.corpus
     tags = encode(annotation.mentions, corpus.lengths, scheme or "IOB2").lists()
@@ -71,7 +91,7 @@ def sentences_of(annotation: Annotation, scheme: str | None) -> list[TaggedSente
             which = int(owner[number])
             document = names[which] if names else str(which + 1)
         name = corpus.ids[number] if corpus.ids else ""
-        result.append(TaggedSentence(corpus.words(number), marks, name, document))
+        result.append(Record(corpus.words(number), id=name, document=document, tags=marks))
     return result
 
 
@@ -293,18 +313,6 @@ def columns_of(rows: Sequence[JsonRecord]) -> dict[str, Column]:
     return {name: column for name, column in columns.items() if any(value is not None for value in column)}
 
 
-class Standoff(Struct, frozen=True):
-    """A sentence (a list of tokens) or a text (a string) with its mentions, as read from a file."""
-
-    body: Sequence[str] | str
-    mentions: Sequence[tuple[Pieces, str]] = ()
-    id: str = ""
-    document: str | None = None
-    line: int | None = None
-    scores: Sequence[float] = ()  # one for each mention, if the file has scores
-    tokens: Sequence[tuple[int, int]] | None = None  # the borders of a text's tokens, if the file has them
-
-
 class Origin(Struct, frozen=True):
     """Where sentences or texts came from, for the `Reading` of their annotation."""
 
@@ -314,17 +322,25 @@ class Origin(Struct, frozen=True):
     sha256: str | None = None
     notes: Sequence[str] = field(default_factory=tuple)
 
+    def reading(self, notes: Sequence[str] = ()) -> Reading:
+        """The `Reading` of an annotation with this origin, with further notes."""
+        return Reading(
+            self.path, self.sha256, self.format, evidence=self.evidence, notes=(*self.notes, *notes)
+        )
+
 
 def annotation(
-    units: Sequence[Standoff], origin: Origin, options: Options, mentions: Mentions | None = None
+    units: Sequence[Record], origin: Origin, options: Options, mentions: Mentions | None = None
 ) -> Annotation:
-    """The annotation of sentences or of texts; `units` must not mix the two.
+    """The annotation of sentences or of texts; `units` must not mix the two, nor tags and mentions.
 
     Adjacent units with the same `document` form a document; a text without one is a document of its own.
     `mentions` are the mentions of all units, if they were read as columns and checked already.
     """
     if not units:
         raise no_text(origin.path)
+    if any(unit.tags is not None for unit in units):
+        return _of_tags(units, origin, options)
     whole = isinstance(units[0].body, str)
     lines = None if any(unit.line is None for unit in units) else ints([unit.line for unit in units])
     # The line of a text is of no use for its characters, so only sentences keep their lines.
@@ -343,14 +359,14 @@ def annotation(
         duplicates=options.duplicates,
         place=lambda row: _place(origin, units[int(owner[row])], int(owner[row])),
     )
-    reading = Reading(
-        path=origin.path,
-        sha256=origin.sha256,
-        format=origin.format,
-        evidence=origin.evidence,
-        notes=(*origin.notes, *label_notes(mentions)),
-    )
-    return Annotation(corpus, mentions, reading)
+    return Annotation(corpus, mentions, origin.reading(label_notes(mentions)))
+
+
+def _of_tags(units: Sequence[Record], origin: Origin, options: Options) -> Annotation:
+    if not any(unit.body for unit in units):
+        raise no_token(origin.path)
+    corpus, tags = tagged_corpus(units, origin.path, options)
+    return annotated(corpus, tags, options, origin.reading())
 
 
 def no_text(path: str) -> InputError:
@@ -401,18 +417,18 @@ def scores_by_sentence(annotation: Annotation) -> list[list[float]]:
     return result
 
 
-def _place(origin: Origin, unit: Standoff, number: int) -> str:
+def _place(origin: Origin, unit: Record, number: int) -> str:
     if unit.line is not None:
         return f"{origin.path}:{unit.line}"
     return f"{origin.path}: {_named(unit, number)}"
 
 
-def _named(unit: Standoff, number: int) -> str:
+def _named(unit: Record, number: int) -> str:
     kind = "text" if isinstance(unit.body, str) else "sentence"
     return f"{kind} {unit.id!r}" if unit.id else f"{kind} {number + 1}"
 
 
-def _texts(units: Sequence[Standoff], source: Source) -> Corpus:
+def _texts(units: Sequence[Record], source: Source) -> Corpus:
     texts = tuple(str(unit.body) for unit in units)
     if any(unit.tokens is not None for unit in units):
         return _divided(units, texts, source)
@@ -429,7 +445,7 @@ def _texts(units: Sequence[Standoff], source: Source) -> Corpus:
     )
 
 
-def _divided(units: Sequence[Standoff], texts: tuple[str, ...], source: Source) -> Corpus:
+def _divided(units: Sequence[Record], texts: tuple[str, ...], source: Source) -> Corpus:
     """The corpus of texts of which some come with their tokens."""
     borders = [
         words(text) if unit.tokens is None else unit.tokens for unit, text in zip(units, texts, strict=True)
@@ -471,7 +487,7 @@ def only_counting(names: Sequence[str]) -> bool:
     return first in (0, 1) and all(int(name) == first + i for i, name in enumerate(counted))
 
 
-def _with_documents(corpus: Corpus, units: Sequence[Standoff], *, texts: bool) -> Corpus:
+def _with_documents(corpus: Corpus, units: Sequence[Record], *, texts: bool) -> Corpus:
     ids = None
     if any(unit.id for unit in units):
         ids = tuple(unit.id for unit in units)
@@ -489,7 +505,7 @@ def _with_documents(corpus: Corpus, units: Sequence[Standoff], *, texts: bool) -
     )
 
 
-def check_inside(units: Sequence[Standoff], origin: Origin, first: int = 0) -> None:
+def check_inside(units: Sequence[Record], origin: Origin, first: int = 0) -> None:
     """Raise InputError if a mention is outside its sentence or text; units are numbered from `first`."""
     for number, unit in enumerate(units, start=first):
         for pieces, label in unit.mentions:
@@ -498,7 +514,7 @@ def check_inside(units: Sequence[Standoff], origin: Origin, first: int = 0) -> N
                     raise InputError(_outside(unit, number, (start, end), label, origin))
 
 
-def _outside(unit: Standoff, number: int, span: tuple[int, int], label: str, origin: Origin) -> str:
+def _outside(unit: Record, number: int, span: tuple[int, int], label: str, origin: Origin) -> str:
     counted = "character" if isinstance(unit.body, str) else "token"
     return at(
         origin.path,
@@ -509,7 +525,7 @@ def _outside(unit: Standoff, number: int, span: tuple[int, int], label: str, ori
     )
 
 
-def texts_of(annotation: Annotation) -> Iterator[Standoff]:
+def texts_of(annotation: Annotation) -> Iterator[Record]:
     """The text of each document, with mentions in characters; blanks join tokens, line feeds sentences."""
     corpus = annotation.corpus
     if corpus.without_text:
@@ -525,7 +541,7 @@ def texts_of(annotation: Annotation) -> Iterator[Standoff]:
         texts = corpus.texts or ()
         for number, text in enumerate(texts):
             name = corpus.ids[number] if corpus.ids else str(number + 1)
-            yield Standoff(text, rows[number], name, scores=scores[number])
+            yield Record(text, rows[number], name, scores=scores[number])
         return
     borders = [0, len(corpus)] if corpus.documents is None else corpus.documents.tolist()
     for number, (first, last) in enumerate(pairwise(borders)):
@@ -536,7 +552,7 @@ def texts_of(annotation: Annotation) -> Iterator[Standoff]:
 
 def _written_out(
     corpus: Corpus, rows: Sequence[Sequence[tuple[Pieces, str]]], sentences: Sequence[int], name: str
-) -> Standoff:
+) -> Record:
     lines: list[str] = []
     mentions: list[tuple[Pieces, str]] = []
     begin = 0
@@ -548,10 +564,10 @@ def _written_out(
         line = " ".join(words)
         lines.append(line)
         begin += len(line) + 1
-    return Standoff("\n".join(lines), mentions, name)
+    return Record("\n".join(lines), mentions, name)
 
 
-def only_piece(pieces: Pieces, label: str, unit: Standoff, format: str) -> tuple[int, int]:
+def only_piece(pieces: Pieces, label: str, unit: Record, format: str) -> tuple[int, int]:
     """The span of a mention, for formats that cannot represent discontinuous mentions."""
     if len(pieces) > 1:
         raise InputError(

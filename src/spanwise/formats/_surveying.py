@@ -346,7 +346,7 @@ class RecordSurvey(CutSource, Struct, frozen=True, eq=False):
     has_ids: bool
     cuts: tuple[Cut, ...]  # the beginning, every cut and the end
     documents: Ints | None
-    part: Callable[[RecordSurvey, bytes, int], Mapping[str, Annotation]]  # takes a part's bytes and number
+    part: Callable[[RecordSurvey, bytes, int], Batch]  # takes a part's bytes and number
     pieces: Callable[[RecordSurvey], Iterator[bytes]] | None = None  # if parts are not byte ranges of a file
     notes: tuple[str, ...] = ()
     before: tuple[Before, ...] = ()  # one for each part
@@ -384,20 +384,180 @@ def cuts_of(
     return (*cuts, Cut(len(size), int(token[-1]), *end))
 
 
-# ---- line-based formats, where the same reader reads whole files and parts ----
-
-
-class LinesRead(Struct, frozen=True, eq=False):
-    """The content of some complete sentences or texts: their corpus, with tags by layer or with mentions."""
+class Batch(Struct, frozen=True, eq=False):
+    """The content of some complete sentences or texts: their corpus, with tags or mentions by layer."""
 
     corpus: Corpus
-    begins: Ints  # the first line of each, including any lines before its first token
+    begins: Ints = ints([])  # the first line of each, including any lines before its first token
     end: int | None = None  # the line after the last one, if the lines that follow belong to the next
     tags: Mapping[str, Tags] = {}
-    mentions: Mentions | None = None
+    mentions: Mapping[str, Mentions] = {}
     marks: Ints = ints([])  # the lines at which documents begin
     after: Before = Before()
     left_out: Mapping[str, int] = Counter()
+    goes_on: bool = False  # whether a first text that names the document of the last one continues it
+
+    @classmethod
+    def of(cls, annotation: Annotation, begins: Ints = ints([])) -> Batch:
+        """The content of an annotation."""
+        return cls(annotation.corpus, begins, mentions={"only": annotation.mentions})
+
+
+class Surveyor:
+    """Collects the sizes, positions, labels and schemes of a file from its batches, in one pass."""
+
+    def __init__(self, path: str, options: Options) -> None:
+        self.path, self.options = path, options
+        self.number = 0  # of sentences or texts
+        self._sizes: list[Ints] = []
+        self._lines: list[Ints] = []
+        self._bytes: list[Ints] = []
+        self._marks: list[Ints] = []
+        self._starts: list[int] = []
+        self._names: list[str] = []  # of documents
+        self._situations: dict[str, Ints] = {}
+        self._labels: dict[str, set[str]] = {}  # tags or labels by layer
+        self._left_out: Counter[str] = Counter()
+        self._has_ids = self._has_documents = False
+
+    def take(self, batch: Batch, lines: Ints, positions: Ints) -> bool:
+        """Add a batch whose sentences begin at these lines and bytes; False if the file must be read whole.
+
+        So it must if a tag belongs to no scheme, which reading the file whole reports.
+        """
+        corpus = batch.corpus
+        self._marks.append(batch.marks)
+        if not len(corpus):
+            return True
+        for name, written in batch.tags.items():
+            tags = self.options.spelled(written)
+            if any(map(malformed, tags.names)):
+                return False
+            self._labels.setdefault(name, set()).update(tags.names)
+            counts = situations(tags)
+            self._situations[name] = ints(self._situations.get(name, 0) + counts)
+        for name, mentions in batch.mentions.items():
+            self.options.limits.check(Annotation(corpus, mentions, Reading(self.path)))
+            self._labels.setdefault(name, set()).update(mentions.labels)
+        self._sizes.append(corpus.lengths)
+        self._lines.append(lines)
+        self._bytes.append(positions)
+        self._left_out.update(batch.left_out)
+        self._has_ids |= corpus.ids is not None
+        self._note_documents(corpus, goes_on=batch.goes_on)
+        self.number += len(corpus)
+        return True
+
+    def _note_documents(self, corpus: Corpus, *, goes_on: bool) -> None:
+        """Record where documents begin; sentences before the first named document form an unnamed one."""
+        names, starts = corpus.document_ids, corpus.documents
+        if starts is None:
+            goes_on = bool(self.number) and (not self._has_documents or self._names[-1] == "")
+            self._starts += [] if goes_on else [self.number]
+            self._names += [] if goes_on else [""]
+            return
+        self._has_documents = True
+        listed = (starts[:-1] + self.number).tolist()
+        new_names = [""] * len(listed) if names is None else list(names)
+        goes_on = (goes_on or corpus.texts is None) and self.number > 0 and self._names[-1] == new_names[0]
+        self._starts += listed[goes_on:]
+        self._names += new_names[goes_on:]
+
+    def survey(
+        self,
+        format: str,
+        cutting: Cutting,
+        kinds: Mapping[str, str],
+        part: Callable[[RecordSurvey, bytes, int], Batch],
+        *,
+        end: tuple[int, int],
+        sha256: str | None = None,
+        notes: Sequence[str] = (),
+        pieces: Callable[[RecordSurvey], Iterator[bytes]] | None = None,
+        starts: Sequence[int] | None = None,
+    ) -> RecordSurvey | None:
+        """The survey of the file, which has the layers `kinds`; None if it is empty or must be read whole.
+
+        `end` is the line and the byte after the file, and `starts` are the first sentences of documents, if
+        they are not marked in the batches.
+        """
+        if not self.number or max(map(len, self._labels.values())) > self.options.limits.labels:
+            return None
+        layers = self._layers(kinds)
+        if self.options.repair == "none" and any(map(self._has_impossible_tags, layers.values())):
+            return None
+        marked = starts if starts is not None else self._starts if self._has_documents else None
+        documents = None if marked is None else ints([*marked, self.number])
+        first = None if documents is None else documents[:-1]
+        cuts = cuts_of(cutting, first, self._sizes, self._lines, self._bytes, end)
+        return RecordSurvey(
+            path=self.path,
+            sha256=sha256,
+            format=format,
+            options=self.options,
+            layers=layers,
+            has_ids=self._has_ids,
+            cuts=cuts,
+            documents=documents,
+            part=part,
+            notes=(*notes, *notes_on(self._left_out)),
+            before=tuple(map(self._before, cuts[:-1])),
+            labels={name: self._labels_of(name) for name in layers},
+            pieces=pieces,
+        )
+
+    def _labels_of(self, layer: str) -> tuple[str, ...]:
+        found = self._labels.get(layer, set())
+        return labels_of(sorted(found)) if layer in self._situations else tuple(found)
+
+    def _layers(self, kinds: Mapping[str, str]) -> dict[str, RecordLayer]:
+        """The layers with their schemes; the scheme of the first layer is preferred for the next."""
+        layers: dict[str, RecordLayer] = {}
+        prefer = self.options.prefer
+        for name, kind in kinds.items():
+            counts = self._situations.get(name)
+            recognised = None if counts is None else recognise_situations(counts, prefer=prefer)
+            layers[name] = RecordLayer(kind, recognised)
+            prefer = prefer or layers[name].scheme(self.options)
+        return layers
+
+    def _has_impossible_tags(self, layer: RecordLayer) -> bool:
+        scheme = layer.scheme(self.options)
+        return layer.recognised is not None and bool(layer.recognised.impossible.get(scheme or "", 1))
+
+    def _before(self, cut: Cut) -> Before:
+        if not cut.sentence:
+            return Before()
+        marks = np.concatenate(self._marks)
+        name = self._names[bisect_left(self._starts, cut.sentence) - 1]
+        return Before(name or None, int(np.searchsorted(marks, cut.line)))
+
+
+def part_layers(survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
+    """The annotations of one part by layer."""
+    options, batch = survey.options, survey.part(survey, data, number)
+    corpus = batch.corpus
+    if survey.documents is not None and corpus.documents is None:  # but other parts have documents
+        corpus = replace(corpus, documents=ints([0, len(corpus)]), document_ids=("",))
+    if survey.has_ids and corpus.ids is None:  # but those of other parts have ids
+        ids = ("",) * len(corpus)
+        named = corpus.documents is None or corpus.document_ids is not None
+        corpus = replace(corpus, ids=ids, document_ids=corpus.document_ids if named else ids)
+    parts = {}
+    for name, layer in survey.layers.items():
+        scheme, repairs = layer.scheme(options), 0
+        if scheme is not None:
+            tags = options.spelled(batch.tags[name])
+            decoded = decode(tags, scheme, repair=options.repair, locate=corpus.place)
+            mentions, repairs = decoded.mentions, decoded.repairs
+        else:
+            mentions = batch.mentions[name]
+        reading = Reading(survey.path, format=survey.format, repairs=repairs)
+        parts[name] = options.finished(Annotation(corpus, mentions, reading), name)
+    return parts
+
+
+# ---- line-based formats, where the same reader reads whole files and parts ----
 
 
 class LineReader(Protocol):
@@ -409,7 +569,7 @@ class LineReader(Protocol):
         """The number of leading bytes that are complete sentences or texts; 0 if none ends within them."""
         ...
 
-    def read(self, file: File, options: Options, before: Before) -> LinesRead | None:
+    def read(self, file: File, options: Options, before: Before) -> Batch | None:
         """The content of the lines, or None if they are empty; `file.first_line` numbers a part's lines."""
         ...
 
@@ -430,163 +590,40 @@ def survey_lines(
     """
     if cutting.merged and not kinds:
         return None
+    surveyor = Surveyor(file.path, options)
+    behind: tuple[int, int] | None = None  # line and byte after the last sentence
     try:
-        return _LineSurveyor(opened(file.again(), options), file, options, kinds).survey(name, cutting)
-    except InputError:
-        return None
-
-
-class _LineSurveyor:
-    """A single pass over a file of lines that collects counts and positions."""
-
-    def __init__(self, reader: LineReader, file: File, options: Options, kinds: Mapping[str, str]) -> None:
-        self._reader, self._file, self._options, self._kinds = reader, file, options, kinds
-        self._sizes: list[Ints] = []
-        self._lines: list[Ints] = []
-        self._bytes: list[Ints] = []
-        self._marks: list[Ints] = []
-        self._starts: list[int] = []
-        self._names: list[str] = []  # of documents
-        self._situations: dict[str, Ints] = {}
-        self._tags: dict[str, set[str]] = {}  # by layer
-        self._labels: set[str] = set()
-        self._left_out: Counter[str] = Counter()
-        self._has_ids = self._has_documents = False
-        self._behind: tuple[int, int] | None = None  # line and byte after the last sentence
-        self._number = 0
-
-    def survey(self, name: str, cutting: Cutting) -> RecordSurvey | None:
-        """The survey of the file; None if the file is empty or contains an error."""
-        byte, line, before = len(BOM) if has_mark(self._file) else 0, 1, Before()
-        for chunk in whole_pieces(self._file, self._reader.border):
-            check_utf8(self._file, chunk, line)
-            part = File.of_bytes(self._file.path, chunk, first_line=line)
-            content = self._reader.read(part, self._options, before)
-            if content is not None:
-                self._marks.append(content.marks)
-                before = content.after
-                if len(content.corpus) and not self._take(content, chunk, line, byte):
+        reader = opened(file.again(), options)
+        byte, line, before = len(BOM) if has_mark(file) else 0, 1, Before()
+        for chunk in whole_pieces(file, reader.border):
+            check_utf8(file, chunk, line)
+            batch = reader.read(File.of_bytes(file.path, chunk, first_line=line), options, before)
+            if batch is not None:
+                before = batch.after
+                ends = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
+                begins = np.concatenate([[0], ends + 1])  # of every line
+                lines, positions = batch.begins.copy(), byte + begins[batch.begins - line]
+                if behind is not None and len(lines):
+                    lines[0], positions[0] = behind
+                if batch.end is not None:
+                    behind = batch.end, byte + int(begins[batch.end - line])
+                if not surveyor.take(batch, ints(lines), ints(positions)):
                     return None
             line += chunk.count(b"\n")
             byte += len(chunk)
-        if (
-            not self._number
-            or max(map(len, (set[str]().union(*self._tags.values()), self._labels)))
-            > self._options.limits.labels
-        ):
-            return None
-        layers = self._layers()
-        if self._options.repair == "none" and any(map(self._has_impossible_tags, layers.values())):
-            return None
-        starts = ints(self._starts) if self._has_documents else None
-        cuts = cuts_of(cutting, starts, self._sizes, self._lines, self._bytes, (line, byte))
-        return RecordSurvey(
-            path=self._file.path,
-            sha256=self._file.sha256,
-            format=name,
-            options=self._options,
-            layers=layers,
-            has_ids=self._has_ids,
-            cuts=cuts,
-            documents=None if starts is None else ints([*starts, self._number]),
-            part=partial(_line_part, self._reader),
-            notes=tuple(notes_on(self._left_out)),
-            before=tuple(map(self._before, cuts[:-1])),
-            labels={
-                layer: labels_of(sorted(self._tags[layer])) if layer in self._tags else tuple(self._labels)
-                for layer in layers
-            },
-        )
-
-    def _layers(self) -> dict[str, RecordLayer]:
-        """The layers with their schemes; the scheme of the first layer is preferred for the next."""
-        if not self._situations:
-            return {"only": RecordLayer(self._reader.evidence)}
-        layers: dict[str, RecordLayer] = {}
-        prefer = self._options.prefer
-        for name, counts in self._situations.items():
-            kind = self._kinds.get(name, self._reader.evidence)
-            layer = RecordLayer(kind, recognise_situations(counts, prefer=prefer))
-            prefer = prefer or layer.scheme(self._options)
-            layers[name] = layer
-        return layers
-
-    def _has_impossible_tags(self, layer: RecordLayer) -> bool:
-        scheme = layer.scheme(self._options)
-        return layer.recognised is not None and bool(layer.recognised.impossible.get(scheme or "", 1))
-
-    def _take(self, content: LinesRead, chunk: bytes, line: int, byte: int) -> bool:
-        """Add some lines; False if a tag belongs to no scheme, which reading the file whole reports."""
-        corpus = content.corpus
-        for name, written in content.tags.items():
-            tags = self._options.spelled(written)
-            if any(map(malformed, tags.names)):
-                return False
-            self._tags.setdefault(name, set()).update(tags.names)
-            counts = situations(tags)
-            self._situations[name] = ints(self._situations.get(name, 0) + counts)
-        if content.mentions is not None:
-            self._options.limits.check(Annotation(corpus, content.mentions, Reading(self._file.path)))
-            self._labels |= {*content.mentions.labels}
-        ends = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
-        begins = np.concatenate([[0], ends + 1])
-        self._sizes.append(corpus.lengths)
-        first_lines, first_bytes = content.begins.copy(), byte + begins[content.begins - line]
-        if self._behind is not None:
-            first_lines[0], first_bytes[0] = self._behind
-        self._lines.append(ints(first_lines))
-        self._bytes.append(ints(first_bytes))
-        if content.end is not None:
-            self._behind = content.end, byte + int(begins[content.end - line])
-        self._left_out.update(content.left_out)
-        self._has_ids |= corpus.ids is not None
-        self._note_documents(corpus)
-        self._number += len(corpus)
-        return True
-
-    def _note_documents(self, corpus: Corpus) -> None:
-        """Record where documents begin; sentences before the first named document form an unnamed one."""
-        names, starts = corpus.document_ids, corpus.documents
-        if starts is None:
-            goes_on = self._number and (not self._has_documents or self._names[-1] == "")
-            self._starts += [] if goes_on else [self._number]
-            self._names += [] if goes_on else [""]
-            return
-        self._has_documents = True
-        listed = (starts[:-1] + self._number).tolist()
-        new_names = [""] * len(listed) if names is None else list(names)
-        goes_on = corpus.texts is None and self._number > 0 and self._names[-1] == new_names[0]
-        self._starts += listed[goes_on:]
-        self._names += new_names[goes_on:]
-
-    def _before(self, cut: Cut) -> Before:
-        if not cut.sentence:
-            return Before()
-        marks = np.concatenate(self._marks)
-        name = self._names[bisect_left(self._starts, cut.sentence) - 1]
-        return Before(name or None, int(np.searchsorted(marks, cut.line)))
+    except InputError:
+        return None
+    kinds = kinds or {"only": reader.evidence}
+    part = partial(_line_part, reader)
+    return surveyor.survey(name, cutting, kinds, part, end=(line, byte), sha256=file.sha256)
 
 
-def _line_part(reader: LineReader, survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
-    """The annotations of one part by layer."""
-    options = survey.options
+def _line_part(reader: LineReader, survey: RecordSurvey, data: bytes, number: int) -> Batch:
+    """The content of one part."""
     file = File.of_bytes(survey.path, data, first_line=survey.cuts[number].line)
-    content = reader.read(file, options, survey.before[number])
-    assert content is not None
-    corpus = content.corpus
-    if survey.documents is not None and corpus.documents is None:  # but other parts have documents
-        corpus = replace(corpus, documents=ints([0, len(corpus)]), document_ids=("",))
-    parts = {}
-    for name, layer in survey.layers.items():
-        mentions, repairs, scheme = content.mentions, 0, layer.scheme(options)
-        if scheme is not None:
-            tags = options.spelled(content.tags[name])
-            decoded = decode(tags, scheme, repair=options.repair, locate=corpus.place)
-            mentions, repairs = decoded.mentions, decoded.repairs
-        assert mentions is not None
-        reading = Reading(survey.path, format=survey.format, repairs=repairs)
-        parts[name] = options.finished(Annotation(corpus, mentions, reading), name)
-    return parts
+    batch = reader.read(file, survey.options, survey.before[number])
+    assert batch is not None
+    return batch
 
 
 def notes_on(left_out: Mapping[str, int]) -> list[str]:

@@ -12,7 +12,7 @@ from spanwise.errors import InputError, at, unknown
 from spanwise.formats._columns import DOCSTART
 from spanwise.formats._format import FORMATS, JsonRecord, Options
 from spanwise.formats._opening import File
-from spanwise.formats._sentences import Origin, Standoff, annotation, json_line
+from spanwise.formats._sentences import Origin, Record, annotation, json_line
 from spanwise.schemes import malformed
 
 # Fields that may name a record's annotator; Prodigy writes the first two.
@@ -21,7 +21,7 @@ _SPANS = ("spans", "entities", "label", "labels")
 _REFUSED = ("reject", "ignore")  # Prodigy's answers other than "accept"
 _STARTS, _ENDS = ("start", "start_offset"), ("end", "end_offset")
 
-Units = dict[str, dict[str, Standoff]]  # by annotator and text
+Units = dict[str, dict[str, Record]]  # by annotator and text
 
 
 def by_annotator(path: str | os.PathLike[str], options: Options) -> dict[str, Annotation] | None:
@@ -186,7 +186,7 @@ def _signed(record: Mapping[str, object]) -> str | None:
     return None
 
 
-def _add(units: Units, who: str, key: str, unit: Standoff) -> None:
+def _add(units: Units, who: str, key: str, unit: Record) -> None:
     """Add an annotator's version of a text; as in the tools, the last version counts."""
     units.setdefault(who, {})[key] = unit
 
@@ -199,7 +199,7 @@ def _prodigy(units: Units, number: int, record: JsonRecord) -> None:
     text = record["text"]
     spans: list[object] = next((record[key] for key in _SPANS if isinstance(record.get(key), list)), [])
     name = next((str(record[key]) for key in ("id", "_input_hash") if key in record), text)
-    _add(units, who, name, Standoff(text, [_span(span) for span in spans], name))
+    _add(units, who, name, Record(text, [_span(span) for span in spans], name))
 
 
 def _doccano(units: Units, number: int, record: JsonRecord) -> None:
@@ -210,7 +210,7 @@ def _doccano(units: Units, number: int, record: JsonRecord) -> None:
     for span in record[key] if key is not None else ():
         users.setdefault(str(span["user"]), []).append(_span(span))
     for who, spans in users.items():
-        _add(units, who, name, Standoff(text, spans, name))
+        _add(units, who, name, Record(text, spans, name))
 
 
 def _span(span: Any) -> tuple[Pieces, str]:
@@ -241,7 +241,7 @@ def _label_studio(units: Units, number: int, task: JsonRecord) -> None:
         text = text_of_task(task["data"], labeled)
         if text is None:
             raise ValueError(f"no field holds the text; there are {sorted(task['data'])}")
-        _add(units, completed_by(work, index), name, Standoff(text, spans, name))
+        _add(units, completed_by(work, index), name, Record(text, spans, name))
 
 
 def completed_by(annotation: Mapping[str, object], index: int) -> str:

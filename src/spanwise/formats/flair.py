@@ -9,12 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.columns import floats, ints
-from spanwise.corpus import Annotation, Corpus, Reading, Source
+from spanwise.corpus import Annotation, Corpus, Source
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.formats._format import CutSource, Cutting, Format, Options
 from spanwise.formats._opening import File
-from spanwise.formats._sentences import TaggedSentence, tagged_annotation
-from spanwise.formats._surveying import Before, LinesRead, after_blank_line, survey_lines
+from spanwise.formats._sentences import Origin, Record, annotation
+from spanwise.formats._surveying import Batch, Before, after_blank_line, survey_lines
 from spanwise.schemes import Tags
 
 _LAYERS = ("gold", "predicted")
@@ -40,15 +40,15 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
     result: dict[str, Annotation] = {}
     for column, name in enumerate(_LAYERS, start=1):
         units = [
-            TaggedSentence(
+            Record(
                 [row[0] for row in sentence],
-                [str(row[column]) for row in sentence],
+                tags=[str(row[column]) for row in sentence],
                 lines=[row[4] for row in sentence],
             )
             for sentence in sentences
         ]
-        reading = Reading(file.path, file.sha256, "flair", evidence=_KINDS[name])
-        result[name] = tagged_annotation(units, reading, options)
+        origin = Origin(file.path, "flair", _KINDS[name], file.sha256)
+        result[name] = annotation(units, origin, options)
         if name == "predicted" and not any(isnan(row[3]) for sentence in sentences for row in sentence):
             score = floats([row[3] for sentence in sentences for row in sentence])
             corpus = replace(result[name].corpus, columns={"score": score})
@@ -79,7 +79,7 @@ class FlairReader(Struct, frozen=True):
         """The end of the last complete sentence."""
         return after_blank_line(data)
 
-    def read(self, file: File, options: Options, before: Before) -> LinesRead | None:
+    def read(self, file: File, options: Options, before: Before) -> Batch | None:
         """The sentences of a part, without confidences, which are not used when reading in parts."""
         sentences = _sentences(file)
         if not sentences:
@@ -91,7 +91,7 @@ class FlairReader(Struct, frozen=True):
             name: Tags.of([[str(row[column]) for row in sentence] for sentence in sentences])
             for column, name in enumerate(self.layers, start=1)
         }
-        return LinesRead(corpus, ints([sentence[0][4] for sentence in sentences]), tags=tags)
+        return Batch(corpus, ints([sentence[0][4] for sentence in sentences]), tags=tags)
 
 
 def survey(file: File, options: Options, cutting: Cutting) -> CutSource | None:

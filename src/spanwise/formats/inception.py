@@ -18,14 +18,14 @@ from xml.parsers import expat
 import numpy as np
 from msgspec.structs import replace
 
-from spanwise.columns import Ints, ints
+from spanwise.columns import ints
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at, many
 from spanwise.formats._format import CutSource, Cutting, Format, Options
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import UTF8, File
-from spanwise.formats._sentences import Origin, Standoff, annotation, by_sentence, no_text, tokens_for
-from spanwise.formats._surveying import RecordLayer, RecordSurvey, cuts_of, survey_lines
+from spanwise.formats._sentences import Origin, Record, annotation, by_sentence, no_text, tokens_for
+from spanwise.formats._surveying import Batch, RecordSurvey, Surveyor, survey_lines
 from spanwise.formats.webanno import SentenceRows, annotation_of, webanno_reader
 from spanwise.hashing import sha256_in
 
@@ -117,7 +117,7 @@ def read_xmi(file: File, options: Options) -> Annotation:
     return annotation([unit], Origin(file.path, "xmi", evidence, file.sha256), options)
 
 
-def _text_of(file: File, options: Options) -> tuple[Standoff, str]:
+def _text_of(file: File, options: Options) -> tuple[Record, str]:
     """The text of a document with its mentions, and a description of the kind of document."""
     xml = _ParsedXml(file)
     text = "".join(xml.text) if xml.gate else next(iter(xml.texts.values()), None)
@@ -138,7 +138,7 @@ def _text_of(file: File, options: Options) -> tuple[Standoff, str]:
                    "Expected begin and end, or StartNode and EndNode.")
             ) from None  # fmt: skip
     evidence = "a GATE document" if xml.gate else "a UIMA CAS in XMI"
-    return Standoff(text, mentions, file.name.rpartition(".")[0]), evidence
+    return Record(text, mentions, file.name.rpartition(".")[0]), evidence
 
 
 def _offsets(attributes: Mapping[str, str], xml: _ParsedXml) -> tuple[int, int]:
@@ -285,7 +285,7 @@ _NOBODY = "INITIAL_CAS"  # the document before anyone annotated it
 _SUFFIXES = (".tsv", ".xmi", ".zip")
 
 Work = dict[str, dict[str, str]]  # file names by annotator and document
-Document: TypeAlias = Standoff | SentenceRows  # from XMI or from TSV
+Document: TypeAlias = Record | SentenceRows  # from XMI or from TSV
 
 
 def read_project(file: File, options: Options) -> Annotation:
@@ -341,7 +341,7 @@ def _assembled(
     borders: tuple[int, int] | None = None,
 ) -> Annotation:
     """The annotation of documents by name, or only of their sentences or texts within `borders`."""
-    texts = [own for own in documents.values() if isinstance(own, Standoff)]
+    texts = [own for own in documents.values() if isinstance(own, Record)]
     rows = {name: own for name, own in documents.items() if isinstance(own, SentenceRows)}
     names = [name for name, own in rows.items() for _ in range(len(own.begins))]
     if texts and names:
@@ -442,62 +442,32 @@ def survey_project(file: File, options: Options, cutting: Cutting) -> CutSource 
         return None
     try:
         with _Project(file, options) as project:
-            return _ProjectSurveyor(project).survey(cutting)
+            return _survey_documents(project, cutting)
     except InputError:
         return None
 
 
-class _ProjectSurveyor:
-    """A single pass over the documents of a project that collects their sizes."""
-
-    def __init__(self, project: _Project) -> None:
-        self._project = project
-        self._sizes: list[Ints] = []
-        self._within: list[Ints] = []  # the index of each sentence in its document
-        self._document: list[Ints] = []
-        self._starts: list[int] = []  # the first sentence of each document
-        self._labels: set[str] = set()
-        self._kinds: set[str] = set()
-        self._types: set[type[Document]] = set()
-
-    def survey(self, cutting: Cutting) -> RecordSurvey | None:
-        """The survey of the project; None if its documents mix kinds or have too many labels."""
-        project, options, number = self._project, self._project.options, 0
-        chosen, notes = _chosen_work(project, options)
-        for index, (document, name) in enumerate(chosen.items()):
-            words = Interner()
-            own, kind = project.read(document, name, words)
-            self._kinds.add(kind)
-            size = len(own.begins) if isinstance(own, SentenceRows) else 1
-            if not size:
-                continue
-            self._types.add(type(own))
-            origin = Origin(project.path, "inception")
-            part = options.limits.check(_assembled({document: own}, words, origin, options))
-            self._starts.append(number)
-            self._sizes.append(part.corpus.lengths)
-            self._within.append(ints(np.arange(size)))
-            self._document.append(ints(np.full(size, index)))
-            self._labels |= {*part.mentions.labels}
-            number += size
-        if len(self._types) != 1 or len(self._labels) > options.limits.labels:
-            return None
-        starts = None if options.documents == "none" else ints(self._starts)
-        end = (0, len(chosen))
-        return RecordSurvey(
-            path=project.path,
-            sha256=project.sha256,
-            format="inception",
-            options=options,
-            layers={"only": RecordLayer(_evidence(chosen, self._kinds))},
-            has_ids=starts is not None and self._types == {Standoff},
-            cuts=cuts_of(cutting, starts, self._sizes, self._within, self._document, end),
-            documents=None if starts is None else ints([*starts, number]),
-            part=_project_part,
-            labels={"only": tuple(self._labels)},
-            pieces=partial(_project_pieces, list(chosen.items())),
-            notes=tuple(notes),
-        )
+def _survey_documents(project: _Project, cutting: Cutting) -> RecordSurvey | None:
+    """Survey the documents; the line of a sentence is its index in its document, and its byte that one's."""
+    surveyor, kinds = Surveyor(project.path, project.options), set[str]()
+    types = set[type[Document]]()
+    chosen, notes = _chosen_work(project, project.options)
+    for index, (document, name) in enumerate(chosen.items()):
+        words = Interner()
+        own, kind = project.read(document, name, words)
+        kinds.add(kind)
+        size = len(own.begins) if isinstance(own, SentenceRows) else 1
+        if not size:
+            continue
+        types.add(type(own))
+        part = _assembled({document: own}, words, Origin(project.path, "inception"), project.options)
+        surveyor.take(Batch.of(part), ints(np.arange(size)), ints(np.full(size, index)))
+    if len(types) != 1:
+        return None
+    return surveyor.survey(
+        "inception", cutting, {"only": _evidence(chosen, kinds)}, _project_part, end=(0, len(chosen)),
+        sha256=project.sha256, notes=notes, pieces=partial(_project_pieces, list(chosen.items())),
+    )  # fmt: skip
 
 
 def _project_pieces(chosen: Sequence[tuple[str, str]], survey: RecordSurvey) -> Iterator[bytes]:
@@ -506,8 +476,8 @@ def _project_pieces(chosen: Sequence[tuple[str, str]], survey: RecordSurvey) -> 
         yield json.dumps(chosen[begin.byte : end.byte + (end.line > 0)]).encode("utf-8")
 
 
-def _project_part(survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
-    """The annotation of one part, which may begin in the middle of its first document."""
+def _project_part(survey: RecordSurvey, data: bytes, number: int) -> Batch:
+    """The content of one part, which may begin in the middle of its first document."""
     begin, end = survey.cuts[number], survey.cuts[number + 1]
     words = Interner()
     documents: dict[str, Document] = {}
@@ -515,8 +485,7 @@ def _project_part(survey: RecordSurvey, data: bytes, number: int) -> dict[str, A
         for document, name in json.loads(data):
             documents[document], _ = project.read(document, name, words)
     borders = begin.line, begin.line + end.sentence - begin.sentence
-    part = _assembled(documents, words, Origin(survey.path, "inception"), survey.options, borders)
-    return {"only": survey.options.finished(part)}
+    return Batch.of(_assembled(documents, words, Origin(survey.path, "inception"), survey.options, borders))
 
 
 def _is_work(name: str) -> bool:

@@ -51,6 +51,7 @@ from spanwise.formats._sentences import (
     span_of,
     whole_spans,
 )
+from spanwise.formats._surveying import Batch
 from spanwise.formats.annotators import chosen_records, refuse_several, refused, refused_note
 from spanwise.formats.text_tokens import words
 from spanwise.schemes import Tags, encode, malformed, spelled
@@ -179,11 +180,19 @@ def read(source: File | Sequence[object], options: Options, *, name: str = "<rec
 
 def annotation_of(content: JsonRecords, options: Options, digest: str | None = None) -> Annotation:
     """The annotation of the gathered records."""
+    batch, notes = batch_of(content, options), tuple(content.notes)
+    reading = Reading(content.path, digest, "jsonl", evidence=content.kind, notes=notes)
+    if batch.tags:
+        return annotated(batch.corpus, batch.tags["only"], options, reading)
+    mentions = batch.mentions["only"]
+    return Annotation(batch.corpus, mentions, replace(reading, notes=(*notes, *label_notes(mentions))))
+
+
+def batch_of(content: JsonRecords, options: Options) -> Batch:
+    """The corpus of the gathered records, with their tags or mentions."""
     corpus, path = _corpus(content, options), content.path
-    notes = tuple(content.notes)
-    reading = Reading(path=path, sha256=digest, format="jsonl", evidence=content.kind, notes=notes)
     if content.kind == "tokens with tags":
-        return annotated(corpus, Tags.of(content.tags), options, reading)
+        return Batch(corpus, tags={"only": Tags.of(content.tags)})
     mentions = _mentions(content)
     if options.further or options.columns:
         kept = columns_of(_extras(content))
@@ -193,7 +202,17 @@ def annotation_of(content: JsonRecords, options: Options, digest: str | None = N
         duplicates=options.duplicates,
         place=lambda row: f"{path}:{content.lines[content.spans[row][0]]}",
     )
-    return Annotation(corpus, mentions, replace(reading, notes=(*notes, *label_notes(mentions))))
+    return Batch(corpus, mentions={"only": mentions})
+
+
+def measured(content: JsonRecords, sizes: Sequence[int]) -> Batch:
+    """The tags or mentions of the gathered records, on a corpus that has sizes and no words."""
+    sentences, ids = offsets(sizes or [0] * len(content.lines)), _ids(content)
+    words = np.zeros(int(sentences[-1]), dtype=np.int32)
+    corpus = Corpus(words, ("",), sentences, without_text=True, ids=ids)
+    if content.kind == "tokens with tags":
+        return Batch(corpus, tags={"only": Tags.of(content.tags)})
+    return Batch(corpus, mentions={"only": _mentions(content)})
 
 
 def gather_records(

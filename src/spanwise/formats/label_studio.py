@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import isfinite, isnan
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -15,13 +16,14 @@ from spanwise.formats._format import CutSource, Cutting, Format, JsonRecord, Opt
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import (
     Origin,
-    Standoff,
+    Record,
     annotation,
     json_of,
     only_piece,
     score_of,
     texts_of,
 )
+from spanwise.formats._surveying import Batch
 from spanwise.formats.annotators import check_annotator, completed_by, refuse_shared, text_of_task
 
 
@@ -38,7 +40,7 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
     tasks = json_of(file)
     return {
         name: _read_layer(file, tasks, layer)
-        for name, layer in _layers(file.path, options, merged=True).items()
+        for name, layer in _Tasks.of(file.path, options, merged=True).layers.items()
     }
 
 
@@ -61,14 +63,12 @@ class TaskLayer(Struct):
     whose: dict[str, list[str]] = {}  # the tasks of each annotator or model
     given: bool = False  # whether any task has annotations or predictions
 
-    notes: ClassVar[tuple[str, ...]] = ()
-
     @property
     def evidence(self) -> str:
         """A description of what is read from the tasks."""
         return f"tasks with {self.name}"
 
-    def units(self, items: Sequence[Any], first: int) -> list[Standoff]:
+    def units(self, items: Sequence[Any], first: int) -> list[Record]:
         """The texts of tasks, which are numbered from `first`."""
         units = []
         for number, task in enumerate(items, start=first):
@@ -113,16 +113,49 @@ class TaskLayer(Struct):
             check_annotator(self.options.annotator, self.whose)
 
 
-def _layers(path: str, options: Options, merged: bool) -> dict[str, TaskLayer]:
-    gold = TaskLayer(path, "annotations", options)
-    return {"gold": gold, "predicted": TaskLayer(path, "predictions", options)} if merged else {"only": gold}
+class _Tasks(Struct, frozen=True):
+    """Reads the layers of tasks: the annotations, and the predictions if the file is `merged`."""
+
+    path: str
+    options: Options
+    layers: Mapping[str, TaskLayer]
+
+    @classmethod
+    def of(cls, path: str, options: Options, merged: bool) -> _Tasks:
+        """A reader that has not read any task."""
+        gold = TaskLayer(path, "annotations", options)
+        both = {"gold": gold, "predicted": TaskLayer(path, "predictions", options)}
+        return cls(path, options, both if merged else {"only": gold})
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """A description of each layer."""
+        return {name: layer.evidence for name, layer in self.layers.items()}
+
+    def batch(self, items: Sequence[object], first: int) -> Batch | None:
+        """The content of some tasks; None if the texts of the layers differ."""
+        origin = Origin(self.path, "label-studio")
+        parts = {
+            name: annotation(layer.units(items, first), origin, self.options)
+            for name, layer in self.layers.items()
+        }
+        corpora = [part.corpus for part in parts.values()]
+        if any(corpus.texts != corpora[0].texts for corpus in corpora):
+            return None
+        return Batch(corpora[0], mentions={name: part.mentions for name, part in parts.items()})
+
+    def check(self) -> None:
+        """Refuse tasks that several people annotated."""
+        for layer in self.layers.values():
+            layer.check()
 
 
 def survey(file: File, options: Options, cutting: Cutting) -> CutSource | None:
     """Scan the list of tasks and decide where to cut it."""
     from spanwise.formats._json_surveys import survey_items
 
-    return survey_items("label-studio", _layers, file, options, cutting)
+    opened = partial(_Tasks.of, file.path, options, cutting.merged)
+    return survey_items("label-studio", opened, file, options, cutting)
 
 
 def _who(annotation: Mapping[str, object], index: int, layer: str) -> str:
@@ -143,7 +176,7 @@ def _refuse_models(path: str, whose: Mapping[str, Sequence[str]]) -> None:
         )  # fmt: skip
 
 
-def _task(task: JsonRecord, number: int, path: str, done: Sequence[JsonRecord]) -> Standoff:
+def _task(task: JsonRecord, number: int, path: str, done: Sequence[JsonRecord]) -> Record:
     name = str(task.get("id", number))
     if "data" in task:
         results = done[0].get("result", []) if done else []
@@ -154,11 +187,11 @@ def _task(task: JsonRecord, number: int, path: str, done: Sequence[JsonRecord]) 
     return _standoff(_text(task, results, path, number), results, name, f"{path}: task {number}")
 
 
-def _standoff(text: str, results: Sequence[JsonRecord], name: str, where: str) -> Standoff:
+def _standoff(text: str, results: Sequence[JsonRecord], name: str, where: str) -> Record:
     listed = _mentions(results)
     scores = [score_of(result, where) for result, _ in listed]
     mentions = [mention for _, mention in listed]
-    return Standoff(text, mentions, name, scores=scores if any(map(isfinite, scores)) else ())
+    return Record(text, mentions, name, scores=scores if any(map(isfinite, scores)) else ())
 
 
 def _are_spans(value: Sequence[object]) -> bool:

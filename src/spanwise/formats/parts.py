@@ -27,25 +27,21 @@ from spanwise.formats._format import (
 )
 from spanwise.formats._opening import BOM, MAGIC, UTF8, File
 from spanwise.formats._surveying import (
-    Before,
-    LinesRead,
     RecordSurvey,
     Survey,
     has_mark,
+    part_layers,
     spaced,
     survey,
-    survey_lines,
 )
 from spanwise.pairing import pair
 from spanwise.schemes import Tags, decode
 from spanwise.streams import is_pipe
 
 __all__ = [
-    "Before",
     "Cutting",
     "InMemorySource",
     "KeptRows",
-    "LinesRead",
     "PartBytes",
     "Parted",
     "Survey",
@@ -57,7 +53,6 @@ __all__ = [
     "streamed_format",
     "survey",
     "survey_layers",
-    "survey_lines",
     "surveyed",
 ]
 
@@ -222,12 +217,10 @@ def read_piece(source: Parted, piece: PartBytes, *, own_words: bool = True) -> d
 def _record_layers(survey: RecordSurvey, piece: PartBytes, begin: Cut, end: Cut) -> dict[str, Annotation]:
     """The annotations of one part of a file of records by layer, with the numbers of the whole file."""
     parts = {}
-    for name, part in survey.part(survey, _bytes(survey, piece), piece.number).items():
+    for name, part in part_layers(survey, _bytes(survey, piece), piece.number).items():
         corpus = part.corpus
         if not survey.has_ids:
             corpus = replace(corpus, ids=_WholeFileNumbers(begin.sentence, len(corpus)))
-        elif corpus.ids is None:  # but those of other parts have ids
-            corpus = replace(corpus, ids=("",) * len(corpus))
         if corpus.documents is not None and corpus.document_ids is None:
             _, first = _documents_between(survey.documents, begin, end)
             corpus = replace(corpus, document_ids=_WholeFileNumbers(first, len(corpus.documents) - 1))

@@ -15,7 +15,7 @@ from spanwise.formats._format import Format, JsonRecord, Limits, Options
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import (
     Origin,
-    Standoff,
+    Record,
     annotation,
     by_sentence,
     columns_of,
@@ -69,7 +69,7 @@ def read_layers(source: object, options: Options) -> dict[str, Annotation]:
 
 def _annotation(source: object, options: Options, side: str) -> Annotation:
     path = source.path if isinstance(source, File) else f"<{_kind(source) or 'spaCy'} documents>"
-    units: list[Standoff] = []
+    units: list[Record] = []
     kept: list[JsonRecord] = []
     docs = list(_docs(source, side, options.limits))
     # Both sides of an Example use the sentences of the reference, so that they can be compared.
@@ -88,7 +88,7 @@ def _annotation(source: object, options: Options, side: str) -> Annotation:
     return replace(result, corpus=replace(result.corpus, fields=fields)) if fields else result
 
 
-def _kept(doc: Doc, units: list[Standoff], first: int) -> list[JsonRecord]:
+def _kept(doc: Doc, units: list[Record], first: int) -> list[JsonRecord]:
     """The further fields of the sentences of a document, which also get the names that it stores for them."""
     size = len(units) - first
     stored = doc.user_data.get(_STORED)
@@ -190,7 +190,7 @@ def _borders(reference: Doc, predicted: Doc, group: str, name: str, path: str) -
     return [*sorted(starts), len(reference)]
 
 
-def _sentences(doc: Doc, borders: Sequence[int], group: str, name: str, path: str) -> list[Standoff]:
+def _sentences(doc: Doc, borders: Sequence[int], group: str, name: str, path: str) -> list[Record]:
     listed = _listed(doc, group, name, path)
     spans = [(span.start, span.end, span.label_) for span in listed]
     scores = _scores_of_ents(doc) if group == "ents" else _scores(doc.spans[group], group, name, path)
@@ -202,7 +202,7 @@ def _sentences(doc: Doc, borders: Sequence[int], group: str, name: str, path: st
             (((start - first, end - first),), label) for start, end, label in (spans[at] for at in chosen)
         ]
         chosen_scores = [scores[at] for at in chosen] if scores else []
-        units.append(Standoff(words[first:last], inside, document=name, scores=chosen_scores))
+        units.append(Record(words[first:last], inside, document=name, scores=chosen_scores))
     return units
 
 
@@ -309,7 +309,7 @@ def _doc(
     spans: list[tuple[int, int, str]] = []
     for sentence in sentences:
         for pieces, label in rows[sentence]:
-            start, end = only_piece(pieces, label, Standoff("", id=f"sentence {sentence + 1}"), "spacy")
+            start, end = only_piece(pieces, label, Record("", id=f"sentence {sentence + 1}"), "spacy")
             spans.append((len(words) + start, len(words) + end, label))
         tokens = corpus.words(sentence)
         starts += [index == 0 for index in range(len(tokens))]

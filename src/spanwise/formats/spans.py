@@ -15,7 +15,7 @@ from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
 from spanwise.errors import InputError, at, many
 from spanwise.formats._format import Format, Options, Problem, in_tokens, is_position, label_notes, problem_at
 from spanwise.formats._opening import File
-from spanwise.formats._surveying import Before, LinesRead, after_blank_line, survey_lines
+from spanwise.formats._surveying import Batch, Before, after_blank_line, survey_lines
 from spanwise.hashing import numbered
 
 _TAB, _LINE_END, _ZERO = b"\t\n0"
@@ -388,7 +388,7 @@ class _SpanReader(Struct, frozen=True):
         """The end of the last complete sentence."""
         return after_blank_line(data)
 
-    def read(self, file: File, options: Options, before: Before) -> LinesRead | None:
+    def read(self, file: File, options: Options, before: Before) -> Batch | None:
         """The sentences, with their line numbers in the whole file."""
         if not file.data.strip():
             return None
@@ -397,7 +397,7 @@ class _SpanReader(Struct, frozen=True):
         assert lines is not None
         lines = ints(lines + file.first_line - 1)
         corpus = replace(part.corpus, source=Source(file.path, lines))
-        return LinesRead(corpus, lines, mentions=part.mentions)
+        return Batch.of(replace(part, corpus=corpus), lines)
 
 
 def _opened(file: File, options: Options) -> _SpanReader:

@@ -1,4 +1,4 @@
-"""Standoff annotation: brat (`.ann` files next to `.txt` files, or a folder of them) and PubTator."""
+"""Record annotation: brat (`.ann` files next to `.txt` files, or a folder of them) and PubTator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from spanwise.formats._format import Cutting, Format, Options, is_position
 from spanwise.formats._opening import File, write_atomically
 from spanwise.formats._sentences import (
     Origin,
-    Standoff,
+    Record,
     annotation,
     check_characters,
     check_inside,
@@ -34,12 +34,11 @@ from spanwise.formats._sentences import (
     texts_of,
 )
 from spanwise.formats._surveying import (
+    Batch,
     Before,
-    LinesRead,
-    RecordLayer,
     RecordSurvey,
+    Surveyor,
     after_blank_line,
-    cuts_of,
     notes_on,
     survey_lines,
     whole_pieces,
@@ -56,7 +55,8 @@ def read_brat(file: File, options: Options) -> Annotation:
         origin = Origin(file.path, "brat", ".ann with its .txt", file.sha256, skipped.notes())
         return annotation([unit], origin, options)
     paths = ann_files(file)
-    units, skipped = _documents(file.path, paths, options)
+    skipped = _Skipped()
+    units = _documents(file.path, paths, options, skipped)
     origin = Origin(file.path, "brat", f"{len(paths):,} .ann files with their .txt", None, skipped.notes())
     return annotation(units, origin, options)
 
@@ -105,15 +105,14 @@ class _Skipped(Struct):
         return notes
 
 
-def _documents(folder: str, paths: Sequence[Path], options: Options) -> tuple[list[Standoff], _Skipped]:
-    """Read some documents of a folder."""
-    skipped = _Skipped()
+def _documents(folder: str, paths: Sequence[Path], options: Options, skipped: _Skipped) -> list[Record]:
+    """Read some documents of a folder; adds to what was `skipped`."""
     units = []
     for path in paths:
         name = str(path.relative_to(folder).with_suffix(""))
         part = File(path, encoding=options.encoding)
         units.append(_pair(part, path.with_suffix(".txt"), name, options, skipped))
-    return units, skipped
+    return units
 
 
 TOGETHER = 100  # documents of a folder to process at a time
@@ -123,36 +122,19 @@ def survey_brat(file: File, options: Options, cutting: Cutting) -> RecordSurvey 
     """Survey the documents of a folder; None if it must be read whole, as a single document is."""
     if cutting.merged or not file.is_folder:
         return None
-    sizes, labels, skipped = [], set[str](), _Skipped()
+    surveyor, skipped = Surveyor(file.path, options), _Skipped()
     try:
         paths = ann_files(file)
         for first in range(0, len(paths), TOGETHER):
-            units, batch = _documents(file.path, paths[first : first + TOGETHER], options)
-            part = options.limits.check(annotation(units, Origin(file.path, "brat"), options))
-            sizes.append(part.corpus.lengths)
-            labels |= {*part.mentions.labels}
-            skipped.others.update(batch.others)
-            skipped.differing += batch.differing
+            units = _documents(file.path, paths[first : first + TOGETHER], options, skipped)
+            part = annotation(units, Origin(file.path, "brat"), options)
+            numbers = ints(np.arange(first, first + len(units)))
+            surveyor.take(Batch.of(part), numbers, numbers)
     except InputError:
         return None
-    if len(labels) > options.limits.labels:
-        return None
-    numbers = ints(np.arange(len(paths)))
-    documents = None if options.documents == "none" else ints(np.arange(len(paths) + 1))
-    return RecordSurvey(
-        path=file.path,
-        sha256=None,
-        format="brat",
-        options=options,
-        layers={"only": RecordLayer(f"{len(paths):,} .ann files with their .txt")},
-        has_ids=documents is not None,
-        cuts=cuts_of(cutting, None, sizes, [numbers], [numbers], (0, len(paths))),
-        documents=documents,
-        part=_brat_part,
-        labels={"only": tuple(labels)},
-        pieces=_brat_pieces,
-        notes=tuple(skipped.notes()),
-    )
+    kinds, end = {"only": f"{len(paths):,} .ann files with their .txt"}, (0, len(paths))
+    notes = skipped.notes()
+    return surveyor.survey("brat", cutting, kinds, _brat_part, end=end, notes=notes, pieces=_brat_pieces)
 
 
 def _brat_pieces(survey: RecordSurvey) -> Iterator[bytes]:
@@ -162,14 +144,14 @@ def _brat_pieces(survey: RecordSurvey) -> Iterator[bytes]:
         yield "\n".join(map(str, paths[begin.sentence : end.sentence])).encode("utf-8", "surrogateescape")
 
 
-def _brat_part(survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
-    """The annotation of the documents in one part."""
+def _brat_part(survey: RecordSurvey, data: bytes, number: int) -> Batch:
+    """The content of the documents in one part."""
     paths = [Path(line) for line in data.decode("utf-8", "surrogateescape").split("\n")]
-    units, _ = _documents(survey.path, paths, survey.options)
-    return {"only": survey.options.finished(annotation(units, Origin(survey.path, "brat"), survey.options))}
+    units = _documents(survey.path, paths, survey.options, _Skipped())
+    return Batch.of(annotation(units, Origin(survey.path, "brat"), survey.options))
 
 
-def _pair(file: File, text_path: Path, name: str, options: Options, skipped: _Skipped) -> Standoff:
+def _pair(file: File, text_path: Path, name: str, options: Options, skipped: _Skipped) -> Record:
     lines = file.text.split("\n")
     if not text_path.exists():
         raise InputError(
@@ -192,7 +174,7 @@ def _pair(file: File, text_path: Path, name: str, options: Options, skipped: _Sk
         mentions.append(mention_of_line(line, text, file.path, number, skipped.differing))
         marks.append(line.partition("\t")[0])
     listed = [scores.get(mark, nan) for mark in marks] if scores else []
-    return Standoff(text, mentions, name, scores=listed)
+    return Record(text, mentions, name, scores=listed)
 
 
 # A note of a mention's score, which other programs show as a comment.
@@ -230,7 +212,7 @@ def mention_of_line(line: str, text: str, path: str, number: int, differing: lis
     return pieces, label
 
 
-def written_brat(unit: Standoff) -> str:
+def written_brat(unit: Record) -> str:
     """The content of the `.ann` file for one text."""
     text = str(unit.body)
     lines = []
@@ -347,7 +329,7 @@ def read_pubtator(file: File, options: Options) -> Annotation:
 class _Articles(Struct, frozen=True, eq=False):
     """Some articles without their mentions, the mentions of all of them, and the number of relations."""
 
-    units: list[Standoff]
+    units: list[Record]
     mentions: Mentions
     relations: int
     last: str  # the name of the last article
@@ -362,14 +344,14 @@ class _PubtatorReader(Struct, frozen=True):
         """The end of the last complete article."""
         return after_blank_line(data)
 
-    def read(self, file: File, options: Options, before: Before) -> LinesRead | None:
+    def read(self, file: File, options: Options, before: Before) -> Batch | None:
         """The articles of a part, for surveys."""
         articles = self.articles(file)
         if not articles.units:
             return None
         part = annotation(articles.units, Origin(file.path, "pubtator"), options, articles.mentions)
         begins, left_out = ints([unit.line for unit in articles.units]), {"relations": articles.relations}
-        return LinesRead(part.corpus, begins, mentions=part.mentions, left_out=left_out)
+        return replace(Batch.of(part, begins), left_out=left_out)
 
     def articles(self, file: File, name: str = "") -> _Articles:
         """The articles of some lines; `name` is the article before them."""
@@ -401,7 +383,7 @@ def _regular_articles(file: File) -> _Articles | None:
         return None
     line = file.first_line + file.text.count("\n") - text.count("\n")
     text = text if text.endswith("\n") else text + "\n"
-    units: list[Standoff] = []
+    units: list[Record] = []
     rows: list[tuple[str, str, str]] = []
     sizes: list[int] = []
     end = 0
@@ -412,7 +394,7 @@ def _regular_articles(file: File) -> _Articles | None:
         name, title, abstract, listed = article.groups()
         own = _ROW.findall(listed)
         reach = max((int(row[1]) for row in own), default=0)
-        units.append(Standoff(article_text([title, abstract], reach), (), name, line=line))
+        units.append(Record(article_text([title, abstract], reach), (), name, line=line))
         sizes.append(len(own))
         rows += own
         line += text.count("\n", end, article.end())
@@ -435,12 +417,12 @@ def _regular_articles(file: File) -> _Articles | None:
     return _Articles(units, mentions, 0, units[-1].id)
 
 
-def articles_of(file: File, name: str = "") -> tuple[list[Standoff], int, str]:
+def articles_of(file: File, name: str = "") -> tuple[list[Record], int, str]:
     """The articles, read line by line, the number of relations, and the name of the last article.
 
     `name` is the name of the article before them.
     """
-    units: list[Standoff] = []
+    units: list[Record] = []
     passages: list[str] = []
     mentions: list[tuple[Pieces, str]] = []
     first, relations = 0, 0
@@ -448,7 +430,7 @@ def articles_of(file: File, name: str = "") -> tuple[list[Standoff], int, str]:
     def close() -> None:
         if passages:
             reach = max((end for pieces, _ in mentions for _, end in pieces), default=0)
-            units.append(Standoff(article_text(passages, reach), tuple(mentions), name, line=first))
+            units.append(Record(article_text(passages, reach), tuple(mentions), name, line=first))
         passages.clear()
         mentions.clear()
 

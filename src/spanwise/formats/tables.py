@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from math import isfinite, isnan
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, NoReturn, Protocol, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, NoReturn, Protocol, TypeGuard
 
 from msgspec.structs import replace
 
@@ -31,8 +31,7 @@ from spanwise.formats._format import (
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import (
     Origin,
-    Standoff,
-    TaggedSentence,
+    Record,
     annotation,
     by_sentence,
     columns_of,
@@ -42,7 +41,6 @@ from spanwise.formats._sentences import (
     score_of,
     scores_by_sentence,
     sentences_of,
-    tagged_annotation,
     tokens_for,
 )
 from spanwise.schemes import encode
@@ -59,9 +57,6 @@ _DOCUMENTS = ("document", "document_id", "doc_id", "doc")
 _IDS = ("id", "sent_id", "sentence_id")
 
 
-Units: TypeAlias = Sequence[TaggedSentence] | Sequence[Standoff]
-
-
 def table_annotation(
     table: TableColumns,
     reading: Reading,
@@ -74,7 +69,8 @@ def table_annotation(
     A row is a sentence if its tokens are a list (with tags as strings or as indices into `names`, or with
     spans), a text if it is a string with spans, and a token if a column numbers the sentences.
     """
-    result = units_annotation(table_units(table, reading.path, options, names), reading, options)
+    origin = Origin(reading.path, reading.format, reading.evidence, reading.sha256)
+    result = annotation(table_units(table, reading.path, options, names), origin, options)
     if options.further and len(result.corpus) == len(next(iter(table.values()))):
         fields = _further(table, options)
         result = replace(result, corpus=replace(result.corpus, fields=fields)) if fields else result
@@ -90,19 +86,10 @@ def _further(table: TableColumns, options: Options) -> dict[str, Column]:
     return columns_of([dict(zip(others, row, strict=True)) for row in rows])
 
 
-def units_annotation(units: Units, reading: Reading, options: Options) -> Annotation:
-    """The annotation of the sentences or texts of a table."""
-    tagged = [unit for unit in units if isinstance(unit, TaggedSentence)]
-    if tagged:
-        return tagged_annotation(tagged, reading, options)
-    origin = Origin(reading.path, reading.format, reading.evidence, reading.sha256)
-    return annotation([unit for unit in units if isinstance(unit, Standoff)], origin, options)
-
-
-def whole_rows(table: Mapping[str, Sequence[object]], options: Options, path: str) -> int | None:
+def whole_rows(table: Mapping[str, Sequence[object]], options: Options, path: str) -> int:
     """The number of leading rows that are complete sentences, whatever rows may follow.
 
-    None if a token is missing, as the kind of the rows cannot be recognised then.
+    Raises InputError if a token is missing, as the kind of the rows cannot be recognised then.
     """
     columns = {name.lower(): name for name in table}
     token = _column(columns, _TOKENS, options.token_column, path, "tokens")
@@ -110,7 +97,7 @@ def whole_rows(table: Mapping[str, Sequence[object]], options: Options, path: st
     sentence = next((columns[name] for name in _SENTENCES if name in columns), None)
     of_spans = options.tag_column is None and any(name in columns for name in TABLE_SPANS)
     if None in table[token]:
-        return None
+        raise InputError(at(path, None, "a token is missing.\nFill it in."))
     if not size or sentence is None or of_spans or not isinstance(table[token][0], str):
         return size
     documents = _of(table, columns, _DOCUMENTS)
@@ -120,7 +107,9 @@ def whole_rows(table: Mapping[str, Sequence[object]], options: Options, path: st
     return size
 
 
-def table_units(table: TableColumns, path: str, options: Options, names: Sequence[str] | None) -> Units:
+def table_units(
+    table: TableColumns, path: str, options: Options, names: Sequence[str] | None
+) -> Sequence[Record]:
     """The sentences or texts of a table, given as a mapping from column names to values."""
     columns = {name.lower(): name for name in table}
     token = _column(columns, _TOKENS, options.token_column, path, "tokens")
@@ -140,11 +129,11 @@ def table_units(table: TableColumns, path: str, options: Options, names: Sequenc
             table[token], table[tag], _ids(table, columns), _of(table, columns, _DOCUMENTS), strict=True
         )
         sentences = [
-            TaggedSentence(
+            Record(
                 [str(word) for word in tokens],
-                _named(tags, labels, path, f"sentence {number}"),
-                name,
-                document,
+                id=name,
+                document=document,
+                tags=_named(tags, labels, path, f"sentence {number}"),
             )
             for number, (tokens, tags, name, document) in enumerate(rows, start=1)
         ]
@@ -213,12 +202,13 @@ def _named(tags: Sequence[object], names: Sequence[str] | None, path: str, locat
     return [names[number] for number in numbers]
 
 
-def _checked(sentences: Sequence[TaggedSentence], path: str) -> Sequence[TaggedSentence]:
+def _checked(sentences: Sequence[Record], path: str) -> Sequence[Record]:
     for number, sentence in enumerate(sentences, start=1):
-        if len(sentence.tokens) != len(sentence.tags):
+        size, tags = len(sentence.body), len(sentence.tags or ())
+        if size != tags:
             raise InputError(
-                at(path, None, f"sentence {number} has {many(len(sentence.tags), 'tag')}, but "
-                   f"{many(len(sentence.tokens), 'token')}.\nGive one tag for each token.")
+                at(path, None, f"sentence {number} has {many(tags, 'tag')}, but {many(size, 'token')}.\n"
+                   "Give one tag for each token.")
             )  # fmt: skip
     return sentences
 
@@ -231,7 +221,7 @@ def _gathered(
     columns: Mapping[str, str],
     labels: Sequence[str] | None,
     path: str,
-) -> list[TaggedSentence]:
+) -> list[Record]:
     """Join adjacent token rows with the same sentence and the same document into sentences."""
     documents = _of(table, columns, _DOCUMENTS)
     tags = _named(list(table[tag]), labels, path, f"the column {tag!r}")
@@ -243,7 +233,7 @@ def _gathered(
             result.append(([], [], str(number), document))
         result[-1][0].append(str(word))
         result[-1][1].append(mark)
-    return [TaggedSentence(*row) for row in result]
+    return [Record(words, id=name, document=document, tags=marks) for words, marks, name, document in result]
 
 
 def _of_spans(
@@ -252,7 +242,7 @@ def _of_spans(
     spans: str,
     columns: Mapping[str, str],
     path: str,
-) -> list[Standoff]:
+) -> list[Record]:
     rows = zip(table[token], table[spans], _ids(table, columns), _of(table, columns, _DOCUMENTS), strict=True)
     units = []
     for number, (body, mentions, name, document) in enumerate(rows, start=1):
@@ -260,12 +250,12 @@ def _of_spans(
         scores = [score_of(mention, f"{path}: row {number}") for mention in mentions]
         text = body if isinstance(body, str) else [str(word) for word in body]
         known = scores if any(map(isfinite, scores)) else ()
-        units.append(Standoff(text, parsed, name, document, scores=known))
+        units.append(Record(text, parsed, name, document, scores=known))
     return units
 
 
 def _refuse_other_mentions(
-    units: Sequence[Standoff],
+    units: Sequence[Record],
     table: TableColumns,
     spans: str,
     columns: Mapping[str, str],
@@ -345,10 +335,10 @@ def rows(annotation: Annotation, scheme: str | None = None) -> dict[str, list[ob
     table: dict[str, list[object]] = {"sentence": [], "token": [], "tag": []}
     documents: list[str | None] = []
     for number, sentence in enumerate(sentences_of(annotation, scheme)):
-        size = len(sentence.tokens)
+        size = len(sentence.body)
         table["sentence"] += [number] * size
-        table["token"] += sentence.tokens
-        table["tag"] += sentence.tags
+        table["token"] += sentence.body
+        table["tag"] += sentence.tags or ()
         documents += [sentence.document] * size
     return table if annotation.corpus.documents is None else {"document": list(documents), **table}
 
@@ -436,10 +426,6 @@ def _refuse_undecoded(path: str, status: int, errors: bytes) -> NoReturn:
     raise InputError(at(path, None, f"the file is neither Parquet nor Arrow ({ended}).\nIs it complete?"))
 
 
-# The class names, if any, and the columns.
-Batch: TypeAlias = tuple[list[str] | None, dict[str, list[object]]]
-
-
 def stored_batches(
     path: str, limits: Limits, rows: int, sizes: Sequence[int] = ()
 ) -> Generator[bytes, None, None]:
@@ -476,7 +462,7 @@ def stored_batches(
                 child.wait()
 
 
-def batch_of(data: bytes, path: str) -> Batch:
+def batch_of(data: bytes, path: str) -> tuple[list[str] | None, dict[str, list[object]]]:
     """The class names and columns of one Arrow stream."""
     table = _streamed(_pyarrow(), data)
     _refuse_twins(table.column_names, path)

@@ -16,8 +16,8 @@ from spanwise.formats._columns import Layout, Rows, check_utf8, line_positions, 
 from spanwise.formats._format import Format, Options, annotated, no_token, numbered_column
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
-from spanwise.formats._sentences import TaggedSentence, sentences_of, tokens_for, with_documents
-from spanwise.formats._surveying import Before, LinesRead, after_blank_line, survey_lines, whole_pieces
+from spanwise.formats._sentences import Record, sentences_of, tokens_for, with_documents
+from spanwise.formats._surveying import Batch, Before, after_blank_line, survey_lines, whole_pieces
 from spanwise.schemes import Tags
 
 
@@ -37,7 +37,7 @@ class TaggedRows(Struct, frozen=True, eq=False):
     @classmethod
     def of(
         cls,
-        sentences: Sequence[TaggedSentence],
+        sentences: Sequence[Record],
         ends: Sequence[int],
         interners: Interners,
         marks: Sequence[int],
@@ -45,10 +45,10 @@ class TaggedRows(Struct, frozen=True, eq=False):
     ) -> TaggedRows:
         """Build rows from sentences that were read line by line."""
         return cls(
-            interners.words.codes_of([token.encode() for sentence in sentences for token in sentence.tokens]),
-            interners.tags.codes_of([tag.encode() for sentence in sentences for tag in sentence.tags]),
+            interners.words.codes_of([token.encode() for sentence in sentences for token in sentence.body]),
+            interners.tags.codes_of([tag.encode() for sentence in sentences for tag in sentence.tags or ()]),
             ints([line for sentence in sentences for line in sentence.lines]),
-            offsets([len(sentence.tokens) for sentence in sentences])[:-1],
+            offsets([len(sentence.body) for sentence in sentences])[:-1],
             ints(ends),
             [sentence.id for sentence in sentences],
             [sentence.document for sentence in sentences],
@@ -108,14 +108,14 @@ class TaggedReader(Struct, frozen=True):
         """The number of leading bytes that are complete sentences."""
         raise NotImplementedError
 
-    def read(self, file: File, options: Options, before: Before) -> LinesRead:
+    def read(self, file: File, options: Options, before: Before) -> Batch:
         """The sentences of a part, for surveys: each begins where the previous one ends."""
         interners = Interners(Interner(), Interner())
         rows = self.rows(file, interners, before)
         corpus, tags = rows.corpus(interners, file.path, options)
         borders = [file.first_line, *rows.ends.tolist()]
         marks = ints(rows.marks)
-        return LinesRead(corpus, ints(borders[:-1]), borders[-1], {"only": tags}, None, marks, rows.after)
+        return Batch(corpus, ints(borders[:-1]), borders[-1], {"only": tags}, marks=marks, after=rows.after)
 
     def rows(self, file: File, interners: Interners, before: Before) -> TaggedRows:
         """The sentences of a part; `before` names the document that it continues."""
@@ -269,14 +269,14 @@ class HipeReader(TaggedReader, frozen=True):
         )
 
     def _rows(self, file: File, interners: Interners, before: Before) -> TaggedRows:
-        sentences: list[TaggedSentence] = []
+        sentences: list[Record] = []
         rows: list[tuple[str, str, int]] = []
         document = before.document
 
         def close() -> None:
             if rows:
                 tokens, tags, numbers = zip(*rows, strict=True)
-                sentences.append(TaggedSentence(tokens, tags, "", document, numbers))
+                sentences.append(Record(tokens, document=document, tags=tags, lines=numbers))
             rows.clear()
 
         for number, line in _numbered_lines(file):
@@ -340,8 +340,8 @@ def write_hipe(annotation: Annotation, scheme: str | None) -> bytes:
         if sentence.document is not None and sentence.document != document:
             document = sentence.document
             out.append(f"# document_id = {document}\n")
-        last = len(sentence.tokens) - 1
-        for index, (token, tag) in enumerate(zip(sentence.tokens, sentence.tags, strict=True)):
+        last = len(sentence.body) - 1
+        for index, (token, tag) in enumerate(zip(sentence.body, sentence.tags or (), strict=True)):
             misc = "EndOfSentence" if index == last else "_"
             out.append("\t".join([token, tag, *"OOOOO", "_", "_", misc]) + "\n")
     return "".join(out).encode("utf-8")
@@ -453,7 +453,7 @@ class ConlluReader(TaggedReader, frozen=True):
         )
 
     def _rows(self, file: File, interners: Interners, before: Before) -> TaggedRows:
-        sentences: list[TaggedSentence] = []
+        sentences: list[Record] = []
         rows: list[tuple[str, str, int]] = []
         marks: list[int] = []
         ends: list[int] = []
@@ -463,7 +463,7 @@ class ConlluReader(TaggedReader, frozen=True):
             nonlocal name
             if rows:
                 tokens, tags, numbers = zip(*rows, strict=True)
-                sentences.append(TaggedSentence(tokens, tags, name, document, numbers))
+                sentences.append(Record(tokens, id=name, document=document, tags=tags, lines=numbers))
                 ends.append(end)
                 name = ""
             rows.clear()
@@ -569,7 +569,7 @@ def write_conllu(annotation: Annotation, scheme: str | None) -> bytes:
             document = sentence.document
             out.append(f"# newdoc id = {document}\n")
         out.append(f"# sent_id = {sentence.id or number}\n")
-        for index, (token, tag) in enumerate(zip(sentence.tokens, sentence.tags, strict=True), start=1):
+        for index, (token, tag) in enumerate(zip(sentence.body, sentence.tags or (), strict=True), start=1):
             out.append("\t".join([str(index), token, *"_______", f"NER={tag}"]) + "\n")
         out.append("\n")
     return "".join(out).encode("utf-8")

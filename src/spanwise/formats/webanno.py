@@ -26,12 +26,12 @@ from spanwise.formats._interning import Interner, in_lines
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import (
     Origin,
-    Standoff,
+    Record,
     check_inside,
     mentions_of,
     with_documents,
 )
-from spanwise.formats._surveying import Before, LinesRead, after_blank_line, whole_pieces
+from spanwise.formats._surveying import Batch, Before, after_blank_line, whole_pieces
 
 _LAYER = re.compile(rb"^#T_[^\n]*", re.MULTILINE)
 _TOKEN = re.compile(r"\d+-\d+")
@@ -103,14 +103,14 @@ class WebannoReader(Struct, frozen=True):
         """The end of the last complete sentence."""
         return after_blank_line(data)
 
-    def read(self, file: File, options: Options, before: Before) -> LinesRead | None:
+    def read(self, file: File, options: Options, before: Before) -> Batch | None:
         """The sentences of a part."""
         words = Interner()
         rows = self.rows(file, words)
         if not len(rows.begins):
             return None
         part = annotation_of(rows, words, Origin(file.path, "webanno"), options)
-        return LinesRead(part.corpus, rows.lines, mentions=part.mentions)
+        return Batch.of(part, rows.lines)
 
     def whole(self, file: File, words: Interner) -> SentenceRows:
         """The sentences of a whole file, read some lines at a time."""
@@ -283,16 +283,16 @@ def _mentions_of(rows: Ints, labels: Sequence[str], numbers: Sequence[str], firs
 # ---- line by line ----
 
 
-def sentences_of(file: File, layer: SpanLayer) -> list[Standoff]:
+def sentences_of(file: File, layer: SpanLayer) -> list[Record]:
     """The sentences of a file or of a part, with their mentions."""
-    units: list[Standoff] = []
+    units: list[Record] = []
     tokens: list[str] = []
     marks: list[tuple[int, str, str | None]] = []  # token, label, number
     first = 0
 
     def close() -> None:
         if tokens:
-            units.append(Standoff(tuple(tokens), _mentions(marks), line=first))
+            units.append(Record(tuple(tokens), _mentions(marks), line=first))
         tokens.clear()
         marks.clear()
 
