@@ -282,3 +282,15 @@ def test_arrow_keeps_what_another_format_left_of_a_rich_annotation(first: str, t
     between = check(read(RICH), first, str(tmp_path))
     if between is not None:
         check(between, "arrow", str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["brat", "pubtator", "label-studio"])
+@pytest.mark.parametrize("key", ["id", "document"])
+def test_the_name_of_a_text_is_kept_where_each_text_is_a_document(
+    name: str, key: str, tmp_path: Path
+) -> None:
+    """Ids and document names have one place in these formats, such as the name of a file."""
+    records = [{key: f"n{number}", "text": f"Ann {number}", "spans": [[0, 3, "PER"]]} for number in range(12)]
+    again, lost = through(read(records), name, str(tmp_path), lossy=False)
+    assert not lost
+    assert list(again.corpus.document_ids or again.corpus.ids or ()) == [f"n{at}" for at in range(12)]

@@ -292,14 +292,14 @@ def test_copies_of_runs_and_systems_are_named_under_the_answer(tmp_path: Path) -
         cache=False,
     )  # fmt: skip
     checks = verdict(study).checks
-    assert "The file of run 3 of a is that of run 1; copies count once." in checks
+    assert "The predictions of run 3 of a are those of run 1; copies count once." in checks
     systems = {name: str(tmp_path / f"a.{at}.conll") for name, at in (("x", 1), ("y", 2), ("z", 3))}
     assert (
         "x and z give the same predictions." in verdict(spanwise.compare(gold, systems, resamples=50)).checks
     )
     study = spanwise.study({"resamples": 0, "systems": {name: {"predictions": file} for name, file in
                             systems.items()}, "datasets": {"d": {"test": gold}}}, cache=False)  # fmt: skip
-    assert "The predictions of x (run 1) and z (run 1) are the same file." in verdict(study).checks
+    assert "x (run 1) and z (run 1) have the same predictions." in verdict(study).checks
 
 
 def test_an_ordinary_system_gets_no_hint(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from math import isnan
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
-from spanwise.columns import Bools, Column
+from spanwise.columns import Bools, Column, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Pieces
 from spanwise.errors import InputError, many
 from spanwise.formats._format import in_tokens
@@ -211,6 +212,25 @@ def _informative_ids(corpus: Corpus) -> Sequence[str]:
         return ()
     alone = corpus.documents is not None and len(corpus.documents) == len(corpus) + 1
     return () if alone and tuple(corpus.document_ids or ()) == tuple(corpus.ids) else corpus.ids
+
+
+def named_as_documents(annotation: Annotation) -> Annotation:
+    """The annotation with one name for each text and its document, if it has only one of the two.
+
+    Formats that write every text as a document of its own keep both in the same place.
+    """
+    corpus = annotation.corpus
+    alone = corpus.documents is None or len(corpus.documents) == len(corpus) + 1
+    if corpus.unit != "character" or not alone:
+        return annotation
+    ids = () if corpus.ids is None or only_counting(corpus.ids) else corpus.ids
+    names = () if corpus.document_ids is None or only_counting(corpus.document_ids) else corpus.document_ids
+    if all(ids) and ids and not names:
+        documents = ints(np.arange(len(corpus) + 1))
+        return replace(annotation, corpus=replace(corpus, documents=documents, document_ids=tuple(ids)))
+    if all(names) and names and not ids and corpus.documents is not None:
+        return replace(annotation, corpus=replace(corpus, ids=tuple(names)))
+    return annotation
 
 
 def _rows_of(

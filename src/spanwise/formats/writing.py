@@ -26,6 +26,7 @@ from spanwise.formats.holding import (
     has_gaps,
     is_flat,
     measured_losses,
+    named_as_documents,
 )
 
 __all__ = ["check_scores_fit", "lost_note", "to_bytes", "write", "write_results"]
@@ -257,6 +258,8 @@ def kept_in(
         InputError: Something was lost that is not in `may_lose`.
     """
     lossy = may_lose == EVERYTHING
+    if holds is not None and {"white space", "document names"} <= holds and "sentence ids" not in holds:
+        annotation = named_as_documents(annotation)
     declared = declared_losses(annotation, holds)
     given = _without(annotation, {loss.aspect for loss in declared})
     try:

@@ -488,14 +488,15 @@ def _copies(plan: PlanNotes) -> Iterator[str]:
     """Runs that are the file of another run, which may have been put there twice by mistake."""
     if plan.identical:
         row = {key: say.visible(str(value)) for key, value in plan.identical[0].items()}
-        first, of = f"run {row['run']} of {row['system']}", f"that of run {row['same_as']}"
+        first, of = f"run {row['run']} of {row['system']}", f"those of run {row['same_as']}"
         if len(plan.identical) == 1:
-            yield f"The file of {first} is {of}; copies count once."
+            yield f"The predictions of {first} are {of}; copies count once."
         else:
-            yield f"{len(plan.identical)} runs are copies: the file of {first} is {of}, …; copies count once."
+            copied = f"the predictions of {first} are {of}"
+            yield f"{len(plan.identical)} runs are copies, which count once: {copied}, and so on."
     for shared in plan.shared[:MOST_NAMED]:
         named = [f"{say.visible(system)} (run {say.visible(run)})" for system, run in shared.runs]
-        yield f"The predictions of {' and '.join(named)} are the same file."
+        yield f"{' and '.join(named)} have the same predictions."
 
 
 def _unknown_labels(part: DatasetRuns) -> Iterator[str]:
