@@ -68,7 +68,27 @@ SHAPES: dict[str, str] = {
     "arrows": "Ann -> PER\nNew York -> LOC",
     "comma-separated": "Ann,PER\nNew York,LOC",
     "YAML": "entities:\n  - text: Ann\n    label: PER\n  - text: New York\n    label: LOC",
-    "texts after a label, in one line": "PER: Ann; LOC: New York".replace("; ", "\n"),
+    "pairs in one line": "Ann: PER, New York: LOC",
+    "labels in brackets, in one line": "Ann (PER) and New York (LOC).",
+    "numbered, in one line": "1. Ann (PER) 2. New York (LOC)",
+    "texts after a label, in one line": "PER: Ann; LOC: New York",
+    "lists after a label": 'PER: ["Ann"]\nLOC: ["New York"]\nORG: []',
+    "bullets below bullets": "- PER\n  - Ann\n- LOC\n  - New York",
+    "table without a header": "| Ann | PER |\n| New York | LOC |",
+    "TOML": '[[entities]]\ntext = "Ann"\nlabel = "PER"\n[[entities]]\ntext = "New York"\nlabel = "LOC"',
+    "links": "[Ann](PER) left [New York](LOC)",
+    "labels in brackets": "[PER: Ann] left [LOC: New York]",
+    "groups of texts": '[{"type": "PER", "values": ["Ann"]}, {"type": "LOC", "values": ["New York"]}]',
+    "texts as keys": '[{"Ann": "PER"}, {"New York": "LOC"}]',
+    "lists of labels": '{"Ann": ["PER"], "New York": ["LOC"]}',
+    "labels without texts": '{"PER": ["Ann"], "LOC": "New York", "ORG": ["None"], "MISC": ""}',
+    "quotes": '[{"quote": "Ann", "label": "PER"}, {"quote": "New York", "label": "LOC"}]',
+    "capitals": '[{"Entity": "Ann", "Entity Type": "PER"}, {"Entity": "New York", "Entity Type": "LOC"}]',
+    "lists by sentence": f'[{LIST}, []]',
+    "a call with a type":
+        json.dumps({"type": "tool_use", "name": "extract", "input": {"entities": json.loads(LIST)}}),
+    "tags, one token per line": "Ann B-PER\nleft O\nNew B-LOC\nYork I-LOC",
+    "tags as pairs": '[["Ann", "B-PER"], ["left", "O"], ["New", "B-LOC"], ["York", "I-LOC"]]',
 }  # fmt: skip
 
 
@@ -85,6 +105,11 @@ FAILED: dict[str, tuple[str, str]] = {
     "list of strings without labels": ('["Ann", "New York"]', "'Ann' is not an answer"),
     "a number": ("42", "42 is not a list of answers"),
     "nothing": ("", "the response holds no JSON, no list and no markup"),
+    "tags without tokens": ('["B-PER", "O", "B-LOC", "I-LOC"]', "'B-PER' is not an answer"),
+    "objects in a list that are not answers": (
+        '[{"a": ["Ann"]}, {"b": 1}]',
+        "{'a': ['Ann']} has no text and label",
+    ),
     "an error": ('{"error": "rate limit"}', "{'error': 'rate limit'} holds no lists of texts"),
 }
 
@@ -97,8 +122,26 @@ def test_what_cannot_be_read_is_counted_as_failed_with_the_reason(shape: str) ->
     assert [row.why for row in document.unplaced] == [why]
 
 
+def test_a_tagged_name_is_placed_where_it_was_tagged() -> None:
+    gold = from_tags([["O", "O", "B-PER"]], tokens=[["Ann", "met", "Ann"]])
+    document = spanwise.place(gold, [{"id": 0, "response": "Ann O\nmet O\nAnn B-PER"}])
+    assert document.policies.first.f1 == document.policies.ordered.f1 == 1
+
+
+def test_of_several_code_fences_the_first_is_read_and_this_is_said() -> None:
+    document = spanwise.place(GOLD, [{"id": 0, "response": f"```\n{LIST}\n```\nor\n```\n[]\n```"}])
+    assert document.policies.ordered.correct == 2
+    assert [row.why for row in document.unplaced] == ["first of 2 code fences read"]
+
+
 @pytest.mark.parametrize(
-    "response", ["None", "No entities found.", "There are no named entities in this text."]
+    "response",
+    [
+        "The text does not contain any named entities.",
+        "None",
+        "No entities found.",
+        "There are no named entities in this text.",
+    ],
 )
 def test_words_for_nothing_are_an_empty_answer(response: str) -> None:
     assert spanwise.place(GOLD, [{"id": 0, "response": response}]).units.empty == 1

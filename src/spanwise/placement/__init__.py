@@ -674,8 +674,8 @@ def placement(gold: Annotation, answers: object, choices: PlacementChoices) -> P
     """Like `place`, but return the predictions along with the document."""
     units = Units.of(gold.corpus, choices.prompt_unit)
     given = read_answers(
-        answers, units, labels=gold_labels(gold.mentions), response=choices.response, sample=choices.sample,
-        answers_format=choices.answers_format,
+        answers, units, labels=gold_labels(gold.mentions), aliases=choices.aliases,
+        response=choices.response, sample=choices.sample, answers_format=choices.answers_format,
     )  # fmt: skip
     laid = lay_out_answers(gold, units, given, choices)
     return Placement(document(gold, given, laid, choices), predictions(gold, given, laid, choices), choices)

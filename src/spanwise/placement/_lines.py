@@ -6,10 +6,12 @@ import ast
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
 Pair = tuple[str, str]  # text and label
+Row = tuple[str, str, None, int | None]  # the fields of an answer: text, label, no score, occurrence
 _BULLET = re.compile(r"\s*(?:[-*•–+]|\(?\d{1,3}[.)])\s+")
 _EMPHASIS = re.compile(r"(\*\*|__|`|(?<!\w)[*\"“”'](?=\S)|(?<=\S)[*\"“”'](?!\w))")
 _NAME = re.compile(r"[A-Z][\w-]*(?: [A-Z][\w-]*)?")
@@ -25,9 +27,14 @@ _NONE = re.compile(
     r"(?:there (?:are|were) )?(?:no|none|null|n/a|nothing)\b"
     r"(?: (?:named )?(?:entit(?:y|ies)|mentions|spans|names))?"
     r"(?: (?:were |are )?(?:found|present|mentioned|identified))?"
-    r"(?: in (?:the|this) (?:text|sentence))?[.!]?",
+    r"(?: in (?:the|this) (?:text|sentence))?[.!]?"
+    r"|(?:the|this) (?:given |provided )?(?:text|sentence|passage|input)"
+    r" (?:does not|doesn['’]t) (?:contain|mention|include|have) any"
+    r" (?:named )?(?:entities|mentions|names)[.!]?",
     re.IGNORECASE,
 )
+_NOTHING = frozenset(("", "-", "none", "n/a", "null", "none found", "not found"))
+_POSITIVE = re.compile(r"(?:[BIESLUM]-.+|O)")
 _RULE = re.compile(r"[\s|:]*-[\s|:-]*")  # the line under the header of a table
 _MOST = 100_000  # characters that are tried as a Python literal
 
@@ -37,6 +44,15 @@ class Lines(Struct, frozen=True):
 
     pairs: tuple[Pair, ...]
     dropped: bool
+    occurrences: tuple[int, ...] = ()  # of each answer in the text, if the lines show it
+
+    @property
+    def rows(self) -> list[Row]:
+        """The fields of the answers."""
+        numbers = self.occurrences or (None,) * len(self.pairs)
+        return [
+            (text, label, None, number) for (text, label), number in zip(self.pairs, numbers, strict=True)
+        ]
 
 
 def says_nothing(text: str) -> bool:
@@ -47,6 +63,51 @@ def says_nothing(text: str) -> bool:
         (True, False)
     """
     return len(text) < 80 and _NONE.fullmatch(text.strip()) is not None
+
+
+def none_given(value: object) -> bool:
+    """Whether a value in place of a text says that there is none.
+
+    Examples:
+        >>> none_given("N/A"), none_given(""), none_given("Nona")
+        (True, True, False)
+    """
+    return isinstance(value, str) and value.strip(" .").casefold() in _NOTHING
+
+
+def are_tags(tags: Sequence[str]) -> bool:
+    """Whether labels are tags, one per token: all are `O` or have a prefix such as `B-`.
+
+    Examples:
+        >>> are_tags(["B-PER", "O"]), are_tags(["PER"])
+        (True, False)
+    """
+    return bool(tags) and all(_POSITIVE.fullmatch(tag) for tag in tags)
+
+
+def mentions_of_tags(tokens: Sequence[str], tags: Sequence[str]) -> list[Row]:
+    """The mentions that tags mark, with the number of the occurrence of their tokens.
+
+    A mention begins at B, S or U, and where the label changes; it goes on with I, E, L or M.
+
+    Examples:
+        >>> mentions_of_tags(["Ann", "met", "Ann"], ["O", "O", "B-PER"])
+        [('Ann', 'PER', None, 2)]
+    """
+    spans: list[tuple[int, int, str]] = []
+    for at, tag in enumerate(tags):
+        prefix, _, label = tag.partition("-")
+        if tag == "O":
+            continue
+        if prefix not in "BSU" and spans and spans[-1][1:] == (at, label):
+            spans[-1] = (spans[-1][0], at + 1, label)
+        else:
+            spans.append((at, at + 1, label))
+    return [
+        (" ".join(run := list(tokens[low:high])), label, None,
+         1 + sum(list(tokens[at : at + len(run)]) == run for at in range(low)))
+        for low, high, label in spans
+    ]  # fmt: skip
 
 
 def literal(text: str) -> object:
@@ -77,7 +138,13 @@ def _listed(value: object) -> object:
     return value
 
 
-def _key(label: str) -> str:
+def label_key(label: str) -> str:
+    """Fold a label, and replace underscores and hyphens by blanks.
+
+    Examples:
+        >>> label_key("Geo-Political_Entity")
+        'geo political entity'
+    """
     folded = unicodedata.normalize("NFKC", label).casefold()
     return " ".join(folded.replace("_", " ").replace("-", " ").split())
 
@@ -92,16 +159,25 @@ def lines_of(text: str, labels: frozenset[str]) -> Lines | None:
         >>> lines_of("- Ann (PER)\\n- Rome (LOC)", frozenset()).pairs
         (('Ann', 'PER'), ('Rome', 'LOC'))
     """
-    known = {_key(label) for label in labels}
+    known = frozenset(map(label_key, labels)) - {""}
     rows = [line for line in text.split("\n") if line.strip() and not line.strip().startswith("```")]
-    for read in (_elements, _table, _yaml, _list):
+    for read in (_tagged, _elements, _table, _yaml, _list):
         found = read(rows, known)
         if found is not None and found.pairs:
             return found
     return None
 
 
-def _elements(rows: Sequence[str], known: set[str]) -> Lines | None:
+def _tagged(rows: Sequence[str], known: frozenset[str]) -> Lines | None:
+    """A token and its tag per line, as in `Ann B-PER`."""
+    parts = [row.split() for row in rows]
+    if any(len(row) != 2 for row in parts) or not are_tags([tag for _, tag in parts]):
+        return None
+    found = mentions_of_tags([token for token, _ in parts], [tag for _, tag in parts])
+    return Lines(tuple(row[:2] for row in found), False, tuple(row[3] or 1 for row in found))
+
+
+def _elements(rows: Sequence[str], known: frozenset[str]) -> Lines | None:
     """`<entity type="PER">Ann</entity>`."""
     text = "\n".join(rows)
     pairs = [(match[2].strip(), match[1].strip()) for match in _ELEMENT.finditer(text)]
@@ -112,14 +188,14 @@ def _cells(row: str) -> list[str]:
     return [_plain(cell) for cell in row.strip().strip("|").split("|")]
 
 
-def _table(rows: Sequence[str], known: set[str]) -> Lines | None:
-    """A Markdown table with a header, or without one if a column holds labels of gold."""
+def _table(rows: Sequence[str], known: frozenset[str]) -> Lines | None:
+    """A Markdown table with a header."""
     start = next(
         (at for at, row in enumerate(rows) if re.fullmatch(r"[\s|:-]*-[\s|:-]*\|?[\s|:-]*", row)), None
     )
     if start is None or start == 0 or "|" not in rows[start]:
         return None
-    head = [_key(cell) for cell in _cells(rows[start - 1])]
+    head = [label_key(cell) for cell in _cells(rows[start - 1])]
     text = next((at for name in _TEXT_HEADS for at, cell in enumerate(head) if cell == name), None)
     label = next(
         (at for name in _LABEL_HEADS for at, cell in enumerate(head) if cell == name and at != text), None
@@ -138,14 +214,16 @@ def _table(rows: Sequence[str], known: set[str]) -> Lines | None:
     return Lines(tuple(pairs), start > 1 or end < len(rows))
 
 
-def _yaml(rows: Sequence[str], known: set[str]) -> Lines | None:
-    """Lines such as `- text: Ann` and `  label: PER`."""
+def _yaml(rows: Sequence[str], known: frozenset[str]) -> Lines | None:
+    """Lines such as `- text: Ann` and `  label: PER`, or `text = "Ann"`."""
     pairs: list[Pair] = []
     text: str | None = None
     others = 0
     for row in rows:
         name, colon, value = _BULLET.sub("", row, count=1).partition(":")
-        key = _key(name)
+        if "=" in name:
+            name, colon, value = _BULLET.sub("", row, count=1).partition("=")
+        key = label_key(name)
         if colon and value.strip() and key in _TEXT_HEADS and key not in known:
             text = _plain(value)
         elif colon and value.strip() and key in _LABEL_HEADS and text is not None:
@@ -161,20 +239,21 @@ def _plain(text: str) -> str:
     return _EMPHASIS.sub("", text).strip()
 
 
-def _is_label(text: str, known: set[str], *, loose: bool = False) -> bool:
-    return _key(text) in known or (loose and _NAME.fullmatch(text) is not None)
+def _is_label(text: str, known: frozenset[str], *, loose: bool = False) -> bool:
+    return label_key(text) in known or (loose and _NAME.fullmatch(text) is not None)
 
 
-def _list(rows: Sequence[str], known: set[str]) -> Lines | None:
+def _list(rows: Sequence[str], known: frozenset[str]) -> Lines | None:
     """A list of texts with labels, or of labels with texts, one per line, or texts under a label."""
     pairs: list[Pair] = []
     group: str | None = None
     dropped = 0
-    for row in rows:
+    for row, after in zip(rows, [*rows, ""][1:], strict=True):
         bullet = _BULLET.match(row)
-        line = _plain(row[bullet.end() :] if bullet else row).strip("#").strip()
+        line = _plain((row[bullet.end() :] if bullet else row).strip().strip("|")).strip("#").strip()
         head = line.rstrip(":").strip()
-        if _is_label(head, known) and (line.endswith(":") or row.lstrip().startswith(("#", "**"))):
+        nested = bullet is not None and _BULLET.match(after) is not None and _indent(after) > _indent(row)
+        if _is_label(head, known) and (line.endswith(":") or nested or row.lstrip().startswith(("#", "**"))):
             group = head
         elif (found := _labeled(line, known, listed=bullet is not None)) is not None:
             pairs += found
@@ -187,8 +266,62 @@ def _list(rows: Sequence[str], known: set[str]) -> Lines | None:
     return Lines(tuple(pairs), dropped > 0) if pairs else None
 
 
-def _labeled(line: str, known: set[str], *, listed: bool) -> list[Pair] | None:
-    """The texts and labels of one line; None if it has none."""
+def _indent(row: str) -> int:
+    return len(row) - len(row.lstrip())
+
+
+def _labeled(line: str, known: frozenset[str], *, listed: bool) -> list[Pair] | None:
+    """The texts and labels of one line; None if it has none, or if it is not clear how to divide it."""
+    if len(_labels_in(line, known)) < 2:
+        return _one_labeled(line, known, listed=listed)
+    for between in _SEPARATORS:
+        parts = [part.strip() for part in between.split(line) if part.strip()]
+        pairs: list[Pair] = []
+        first: str | None = None  # the label that stands before its texts
+        for part in parts:
+            inside = _labels_in(part, known)
+            one = _one_labeled(part, known, listed=listed) if len(inside) == 1 else None
+            if one is not None:
+                pairs += one
+                first = inside[0] if part.startswith(inside[0]) else None
+            elif not inside and first is not None:
+                pairs.append((_plain(part).strip(" ."), first))
+            else:
+                break
+        else:
+            if len(parts) > 1 and pairs:
+                return pairs
+    return _one_labeled(line, known, listed=listed) if len(_BETWEEN.split(line)) == 2 else None
+
+
+# What stands between the answers of one line, from the clearest on.
+_SEPARATORS = tuple(
+    map(
+        re.compile,
+        (r";(?:\s+|$)", r"[,;]\s+", r"[,;]\s+(?:and\s+)?|\s+and\s+", r"(?:^|\s+)\(?\d{1,3}[.)]\s+"),
+    )
+)
+
+
+def _labels_in(line: str, known: frozenset[str]) -> list[str]:
+    """The labels of gold that stand in a line where a label may stand."""
+    return _where_labels_stand(known).findall(line) if known else []
+
+
+@lru_cache(maxsize=64)
+def _where_labels_stand(known: frozenset[str]) -> re.Pattern[str]:
+    names = "|".join(
+        "[ _-]".join(map(re.escape, key.split())) for key in sorted(known, key=len, reverse=True)
+    )
+    return re.compile(
+        rf"(?:^|[(\[:=→>|,;\t]\s*|\s[-–—]\s+|\band\s+|\d[.)]\s+)({names})"
+        r"(?=\s*(?:[)\]:=,;.|→\t]|[-=]>|$)|\s+(?:[-–—]|and)\s)",
+        re.IGNORECASE,
+    )
+
+
+def _one_labeled(line: str, known: frozenset[str], *, listed: bool) -> list[Pair] | None:
+    """The texts of one label and that label."""
     after = _AFTER.fullmatch(line)
     if after is not None:
         label = (after[2] or after[3]).strip()
@@ -200,6 +333,9 @@ def _labeled(line: str, known: set[str], *, listed: bool) -> list[Pair] | None:
     first, last = parts[0].strip(), parts[-1].strip()
     if _is_label(first, known) and not (len(parts) == 2 and _is_label(last, known)):
         rest = line[_BETWEEN.search(line).end() :]  # type: ignore[union-attr]
+        listed_texts = literal(rest) if rest.startswith("[") and rest.endswith("]") else None
+        if isinstance(listed_texts, list) and all(isinstance(text, str) for text in listed_texts):
+            return [(text, first) for text in listed_texts]
         texts = [_plain(text).strip(" .") if "." not in text.strip()[:-1] else _plain(text).strip()
                  for text in re.split(r"[,;]\s+", rest)]  # fmt: skip
         return [(text, first) for text in texts if text and not says_nothing(text)]

@@ -202,7 +202,7 @@ def count_sample(
     unit = SampleText(text)
     claims = gold_claims(unit, gold, frozenset(labels))
     known = frozenset({*labels, *(label for _, label in claims)})
-    parsed = _parsed(unit, response, known)
+    parsed = _parsed(unit, response, known, aliases or {})
     names = mapped_labels(parsed.answers, sorted(known), aliases or {}).names
     answers = [replace(answer, label=names[answer.label]) for answer in parsed.answers]
     placed, predicted = _placed(unit, answers, policy, level, threshold)
@@ -215,9 +215,9 @@ def count_sample(
     return SampleCounts(len(claims), len(predicted) + wrong, len(predicted & claims), parsed.status)
 
 
-def _parsed(unit: SampleText, response: Json, labels: frozenset[str]) -> Parsed:
+def _parsed(unit: SampleText, response: Json, labels: frozenset[str], aliases: Mapping[str, str]) -> Parsed:
     only = next(iter(labels)) if len(labels) == 1 else None
-    parsed = parse(response, label=only, labels=labels, words=unit.tokens)
+    parsed = parse(response, label=only, labels=labels.union(aliases), words=unit.tokens)
     if all(answer.span is None for answer in parsed.answers):
         return parsed
     return replace(parsed, answers=located(parsed.answers, unit.text, unit.tokens))

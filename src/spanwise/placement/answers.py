@@ -8,7 +8,7 @@ import os
 import re
 import string
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Literal
 
@@ -20,6 +20,7 @@ from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.errors import InputError, at, many, unknown
 from spanwise.formats import File, RepeatedKey, opened, parse_json, read_text
+from spanwise.placement._lines import label_key
 from spanwise.placement._logs import Log, Response, Usage, dotted, read_log
 from spanwise.placement.parsing import LISTS, STATUSES, Answer, Json, Parsed, located, parse
 
@@ -72,16 +73,6 @@ def without_article(text: str) -> str:
     """
     first, _, rest = collapse(text).partition(" ")
     return rest if first.casefold() in _ARTICLES else ""
-
-
-def label_key(label: str) -> str:
-    """Fold a label, and replace underscores and hyphens by blanks.
-
-    Examples:
-        >>> label_key("Geo-Political_Entity")
-        'geo political entity'
-    """
-    return " ".join(fold(label).replace("_", " ").replace("-", " ").split())
 
 
 def uniner(text: str) -> str:
@@ -262,6 +253,7 @@ def read_answers(
     units: Units,
     *,
     labels: Sequence[str],
+    aliases: Iterable[str] = (),
     response: str | None = None,
     sample: str | None = None,
     answers_format: str = "auto",
@@ -270,18 +262,19 @@ def read_answers(
 
     Args:
         labels: the labels of gold.
+        aliases: other names of these labels.
         response: the field with the raw response of the model.
         sample: the sample to read, if units have several.
         answers_format: the format of the file; "auto" recognises it.
     """
     path, digest = "<answers>", None
-    gold_labels = frozenset(labels)
+    known = frozenset((*labels, *aliases))
     only_label = labels[0] if len(labels) == 1 else None
     if isinstance(source, str | os.PathLike):
         file = opened(source)
         log = read_log(file, answers_format, response)
         if log is not None:
-            return _of_log(log, file, units, gold_labels, only_label, sample)
+            return _of_log(log, file, units, known, only_label, sample)
         path, records = file.path, _lines(file.path, read_text(file))
         digest = None if path == "-" else file.sha256
     else:
@@ -294,11 +287,11 @@ def read_answers(
     parsed: list[Parsed] = [Parsed("absent")] * len(units)
     exchanges = [Exchange()] * len(units)
     for record, unit in zip(records, _joined(records, units, path), strict=True):
-        payload = _payload(record, response, path, gold_labels)
+        payload = _payload(record, response, path, known)
         label = _first_text(record.value, _LABELS) or only_label
         text = _first_text(record.value, _TEXTS)
         exchanges[unit] = Exchange(_first_text(record.value, _PROMPTS) or "", payload)
-        parsed[unit] = _parsed(payload, label, gold_labels, units, unit, text)
+        parsed[unit] = _parsed(payload, label, known, units, unit, text)
     return ParsedAnswers(tuple(parsed), tuple(exchanges), path, digest)
 
 

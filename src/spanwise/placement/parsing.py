@@ -11,25 +11,42 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.placement._lines import lines_of, literal, says_nothing
+from spanwise.placement._lines import (
+    are_tags,
+    label_key,
+    lines_of,
+    literal,
+    mentions_of_tags,
+    none_given,
+    says_nothing,
+)
 
 Status = Literal["read", "repaired", "failed", "empty", "absent"]
 STATUSES: tuple[Status, ...] = ("read", "repaired", "failed", "empty", "absent")
 
 Json: TypeAlias = Any  # the result of json.loads
 
-_TEXTS = ("text", "mention", "span", "entity", "name", "extraction_text", "surface", "value", "word")
-_LABELS = ("label", "type", "entity_type", "category", "extraction_class", "tag", "class", "entity_group")
+_TEXTS = (
+    "text", "mention", "span", "entity", "name", "extraction_text", "surface", "value", "word", "quote",
+    "phrase", "token", "entity_text", "entity_name",
+)  # fmt: skip
+_LABELS = (
+    "label", "type", "entity_type", "category", "extraction_class", "tag", "class", "entity_group",
+    "entity_label",
+)  # fmt: skip
 _SCORES = ("score", "confidence", "probability")
 LISTS = ("answers", "entities", "mentions", "spans", "ents", "extractions", "predictions", "output", "result")
 _WRAPPERS = (
     *LISTS, "results", "data", "items", "named_entities", "response", "annotations", "arguments",
     "parameters", "input", "tool_calls", "function",
 )  # fmt: skip
+_GROUPS = (*LISTS, "values", "texts", "names", "items", "examples")  # the texts of one label
 _FIELDS = {*_TEXTS, *_LABELS, *_SCORES, "occurrence"}
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _TAG = re.compile(r"<(/?)([^\W\d_][\w.:-]*)\s*>")
 _BRACKETED = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
+_LINKED = re.compile(r"\[([^\[\]]+)\]\(([^()\[\]]+)\)")
+_NAMED = re.compile(r"\[([^\[\]|:]+):\s*([^\[\]|]+)\]")
 _AT_SIGNS = re.compile(r"@@((?:(?!@@|##).)*)##", re.DOTALL)
 _JSON_MARK = re.compile(r'"(?:[^"\\]|\\.)*("?)|[\[\]{}]', re.DOTALL)
 _REFUSAL = re.compile(
@@ -125,7 +142,7 @@ def _valid(answers: list[Answer], *, markup: Literal["", "positions", "texts"] =
 
 
 def _parse_text(text: str, label: str | None, labels: frozenset[str], words: list[str] | None) -> Parsed:
-    marked = markup_of(text, label)
+    marked = markup_of(text, label, labels)
     if words is not None and _same_ink(_unmarked(text, marked), words):
         return _valid(_on_tokens(text, marked, words), markup="positions" if marked else "")
     why = "the response holds no JSON, no list and no markup"
@@ -143,7 +160,7 @@ def _parse_text(text: str, label: str | None, labels: frozenset[str], words: lis
     if says_nothing(text):
         return Parsed("empty", why="the response says that there are none")
     if (listed := lines_of(text, labels)) is not None:
-        answers = [Answer(text, label) for text, label in listed.pairs]
+        answers = [Answer(*row) for row in listed.rows]
         if listed.dropped:
             return Parsed("repaired", tuple(answers), why="text around the list dropped")
         return _valid(answers)
@@ -193,7 +210,8 @@ def repaired_json(text: str, read: Callable[[Json], list[T]]) -> Repaired[T] | N
             found = read(loaded(inner.strip()))
         except ValueError:
             continue
-        return Repaired(found, "code fence stripped")
+        why = "code fence stripped" if len(fenced) == 1 else f"first of {len(fenced)} code fences read"
+        return Repaired(found, why)
     for part in [*fenced, text]:
         if (embedded := _embedded(part, read)) is not None:
             return embedded
@@ -209,7 +227,7 @@ def _embedded(text: str, read: Callable[[Json], list[T]]) -> Repaired[T] | None:
     """What the first JSON value in a text holds that has any, or what several objects in a row hold."""
     decoder = json.JSONDecoder()
     singles: list[T] = []
-    empty = False
+    empty = others = False
     position = tries = 0
     budget = 4 * len(text) + 10_000  # limit on characters scanned repeatedly
     while tries < _TRIES and budget > 0:
@@ -218,10 +236,15 @@ def _embedded(text: str, read: Callable[[Json], list[T]]) -> Repaired[T] | None:
         )
         if begin < 0:
             break
+        value = None
         try:
-            value, position = decoder.raw_decode(text, begin)
+            value, end = decoder.raw_decode(text, begin)
             found = read(value)
+            position = end
         except (ValueError, RecursionError) as error:
+            if isinstance(value, list):  # a part of a list would pass for all of it
+                position, tries, others = end, tries + 1, True
+                continue
             position, tries = begin + 1, tries + 1
             budget -= 2 * (getattr(error, "pos", begin) - begin)
             if not singles and isinstance(error, json.JSONDecodeError):
@@ -238,7 +261,7 @@ def _embedded(text: str, read: Callable[[Json], list[T]]) -> Repaired[T] | None:
             return Repaired(found, "text around the JSON dropped")
         else:
             empty = True
-    if not singles and not empty:
+    if not singles and (others or not empty):
         return None
     return Repaired(singles, "text around the JSON dropped")
 
@@ -292,6 +315,8 @@ def answers_of(value: Json, label: str | None, labels: frozenset[str]) -> list[A
     if isinstance(value, Mapping):
         if _is_answer(value):
             return [_of_mapping(value, label)]
+        if (group := _group(value)) is not None and group[0] in labels:
+            return _of_group(group)
         inner = next((value[key] for key in _WRAPPERS if isinstance(value.get(key), list | dict)), None)
         if inner is None and isinstance(value.get("arguments"), str):
             inner = loaded(value["arguments"])  # of a tool call
@@ -305,6 +330,8 @@ def answers_of(value: Json, label: str | None, labels: frozenset[str]) -> list[A
             (*singles,) = (next(iter(item.items())) for item in value)
             if all(isinstance(text, str) and key in labels for key, text in singles):
                 return [Answer(text, key) for key, text in singles]
+            if all(isinstance(name, str) and name in labels for _, name in singles):
+                return [Answer(text, name) for text, name in singles]
         if value and all(_is_call(item) for item in value):
             return [answer for item in value for answer in answers_of(item, label, labels)]
         if len(value) == 2 and _are_texts(value) and label is None:
@@ -317,7 +344,9 @@ def answers_of(value: Json, label: str | None, labels: frozenset[str]) -> list[A
         )  # fmt: skip
         if reversed_pairs:
             return [Answer(text, name) for name, text in value]
-        return [_item(item, label) for item in value]
+        if value and all(isinstance(item, list) and all(map(_is_mapping, item)) for item in value):
+            return [answer for item in value for answer in answers_of(item, label, labels)]
+        return _untagged([answer for item in value for answer in _items(item, label)], labels)
     raise NoAnswers(f"{_short(value)} is not a list of answers")
 
 
@@ -330,10 +359,57 @@ def _are_texts(value: list[Json]) -> bool:
     return all(isinstance(item, str) for item in value)
 
 
+def _is_mapping(item: Json) -> bool:
+    return isinstance(item, Mapping)
+
+
+def _untagged(answers: list[Answer], labels: frozenset[str]) -> list[Answer]:
+    """The answers themselves, or the mentions that they tag token by token, as in `[["Ann", "B-PER"], …]`."""
+    tags = [answer.label for answer in answers]
+    if not answers or not are_tags(tags) or not labels.isdisjoint(tags):
+        return answers
+    return [Answer(*row) for row in mentions_of_tags([answer.text for answer in answers], tags)]
+
+
 def _is_answer(value: Mapping[str, Json]) -> bool:
+    value = _with_plain_keys(value)
+    if any(isinstance(value.get(key), Mapping | list) for key in ("input", "arguments", "parameters")):
+        return False  # the call of a tool has a name and a type, too
     return any(key in value for key in _TEXTS) and any(
         key in value for key in (*_LABELS, "entity") if key != _text_key(value)
     )
+
+
+def _with_plain_keys(value: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The object with the keys `Text` and `Entity Type` as `text` and `entity_type`, if no key is known."""
+    if any(key in _FIELDS for key in value):
+        return value
+    plain = {re.sub(r"[ -]", "_", str(key).casefold()): field for key, field in value.items()}
+    key = _text_key(plain)
+    return plain if key is not None and isinstance(plain[key], str) else value
+
+
+def _group(item: Mapping[str, Json]) -> tuple[str, list[Json]] | None:
+    """The label and the texts of an object such as `{"label": "PER", "mentions": ["Ann"]}`."""
+    key = next((key for key in (*_LABELS, "entity") if isinstance(item.get(key), str)), None)
+    listed = next((item[name] for name in _GROUPS if isinstance(item.get(name), list)), None)
+    if (
+        key is None
+        or listed is None
+        or any(isinstance(item.get(text), str) for text in _TEXTS if text != key)
+    ):
+        return None
+    return item[key], listed
+
+
+def _of_group(group: tuple[str, list[Json]]) -> list[Answer]:
+    label, listed = group
+    return [_item(item, label) for item in listed]
+
+
+def _items(item: Json, label: str | None) -> list[Answer]:
+    group = _group(item) if isinstance(item, Mapping) else None
+    return [_item(item, label)] if group is None else _of_group(group)
 
 
 def _text_key(value: Mapping[str, Json]) -> str | None:
@@ -357,6 +433,7 @@ def _pair(item: list[Json]) -> Answer:
 
 
 def _of_mapping(item: Mapping[str, Json], label: str | None) -> Answer:
+    item = _with_plain_keys(item)
     key = _text_key(item)
     named = next((item[field] for field in (*_LABELS, "entity") if field in item and field != key), label)
     if isinstance(named, list) and len(named) == 1:
@@ -457,14 +534,21 @@ def _by_label(value: Mapping[str, Json], labels: frozenset[str]) -> list[Answer]
         return []
     if all(isinstance(item, str) and item in labels for item in value.values()):
         return [Answer(text, label) for text, label in value.items()]
-    if value.keys() <= labels:
-        value = {
-            key: [item] if isinstance(item, str | Mapping) else item or [] for key, item in value.items()
-        }
+    known = {label_key(label) for label in labels}
+    value = {key: _texts_of(item) if label_key(key) in known else item for key, item in value.items()}
     lists = {key: listed for key, listed in value.items() if isinstance(listed, list)}
     if not lists or (value.keys() <= _FIELDS and not value.keys() & labels):
         raise NoAnswers(f"{_short(value)} holds no lists of texts")
+    named = [name for listed in lists.values() for name in listed]
+    if named and labels.isdisjoint(value) and all(isinstance(name, str) and name in labels for name in named):
+        return [Answer(text, name) for text, listed in lists.items() for name in listed]
     return [_item(item, label) for label, listed in lists.items() for item in listed]
+
+
+def _texts_of(value: Json) -> Json:
+    """What stands under a label, as a list: empty for a word for nothing, as in `{"ORG": ["None"]}`."""
+    listed = [value] if isinstance(value, str | Mapping) else value or []
+    return [] if isinstance(listed, list) and len(listed) == 1 and none_given(listed[0]) else listed
 
 
 def _short(value: Json) -> str:
@@ -481,10 +565,11 @@ class AnswerMark(Struct, frozen=True):
     marks: tuple[tuple[int, int], tuple[int, int]]
 
 
-def markup_of(text: str, label: str | None) -> list[AnswerMark]:
+def markup_of(text: str, label: str | None, labels: frozenset[str] = frozenset()) -> list[AnswerMark]:
     """The marked spans of a response, sorted by their begin.
 
     `<PER>…</PER>` may nest; an unpaired mark is text. `@@…##` does not name a label, so one must be given.
+    `[Ann](PER)` and `[PER: Ann]` are marks if the label is one of `labels`.
     """
     marks: list[AnswerMark] = []
     waiting: dict[str, list[re.Match[str]]] = {}
@@ -497,6 +582,13 @@ def markup_of(text: str, label: str | None) -> list[AnswerMark]:
     for match in _BRACKETED.finditer(text):
         if name := match[2].strip():
             marks.append(_enclosed(match, name))
+    for match in _LINKED.finditer(text):
+        if match[2].strip() in labels:
+            marks.append(_enclosed(match, match[2].strip()))
+    for match in _NAMED.finditer(text):
+        if match[1].strip() in labels:
+            ends = ((match.start(), match.start(2)), (match.end(2), match.end()))
+            marks.append(AnswerMark(match.start(2), match.end(2), match[1].strip(), ends))
     if label is not None:
         marks += [_enclosed(match, label) for match in _AT_SIGNS.finditer(text)]
     return sorted(marks, key=lambda mark: (mark.begin, -mark.end))
