@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
+import io
+import json
 import os
 import pkgutil
 import re
+import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -26,6 +30,7 @@ ROOMS = (
     "reports.outlets", "compat.evaluate", "compat.conlleval", "compat.nervaluate", "compat.spacy",
     "scorers", "scorers.dspy", "scorers.lm_eval", "citations", "registry", "errors",
 )  # fmt: skip
+ROOT = Path(__file__).resolve().parents[1]
 SECTION = re.compile(r"^(Args|Returns|Raises|Examples|References|Yields):\s*(.*)$")
 
 
@@ -52,6 +57,7 @@ def write(folder: Path) -> None:
     pages["api-documents"] = api_documents()
     pages["keys"] = keys()
     pages["gallery"] = gallery(folder / "figures")
+    pages["notebook"] = notebook(ROOT / "examples" / "notebook.ipynb")
     for name, lines in pages.items():
         text = "\n".join(lines) + "\n"
         path = folder / f"{name}.md"
@@ -198,8 +204,6 @@ def typed(kind: dict[str, Any]) -> str:
 
 def gallery(folder: Path) -> Iterator[str]:
     """Draw the figures of the demo's result, each with its caption."""
-    import tempfile
-
     from spanwise.demo import generate
     from spanwise.reports.figures import save
 
@@ -212,6 +216,40 @@ def gallery(folder: Path) -> Iterator[str]:
     result.to_html(sample / "sample.html")  # served together with the pages of the site
     for name, text in FIGURES.items():
         yield f"## {name}\n\n{text}\n\n![{name}](reference/generated/figures/{name}.svg)\n"
+
+
+def notebook(path: Path) -> Iterator[str]:
+    """A notebook with what its cells show, as Jupyter would."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for cell in cells:
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "markdown":
+                yield f"{source}\n"
+                continue
+            yield f"```python\n{source}\n```\n"
+            printed, value = ran(source, namespace)
+            if hasattr(value, "_repr_html_"):
+                yield f"```{{raw}} html\n{value._repr_html_()}\n```\n"
+            elif value is not None:
+                printed += f"{value!r}\n"
+            if printed:
+                yield f"```text\n{printed.rstrip()}\n```\n"
+
+
+def ran(source: str, namespace: dict[str, Any]) -> tuple[str, Any]:
+    """What a cell prints, and the value of its last expression; None if it ends with a statement."""
+    *statements, last = ast.parse(source).body
+    output = io.StringIO()
+    value = None
+    with contextlib.redirect_stdout(output):
+        if isinstance(last, ast.Expr):
+            exec(compile(ast.Module(statements, []), "<cell>", "exec"), namespace)
+            value = eval(compile(ast.Expression(last.value), "<cell>", "eval"), namespace)
+        else:
+            exec(compile(ast.Module([*statements, last], []), "<cell>", "exec"), namespace)
+    return output.getvalue(), value
 
 
 def api_index() -> Iterator[str]:

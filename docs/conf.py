@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -26,6 +27,8 @@ exclude_patterns = ["_build", "reference/generated/gallery.md"]  # included by a
 source_suffix = {".md": "markdown"}
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_js_files = ["versions.js"] if "SPANWISE_VERSIONS" in os.environ else []  # set by versions.py
 html_title = f"spanwise {release}"
 html_show_sourcelink = False
 html_extra_path = ["reference/generated/sample", "reference/schema.json"]

@@ -139,6 +139,10 @@ def test_of_several_code_fences_the_first_is_read_and_this_is_said() -> None:
     [
         "The text does not contain any named entities.",
         "None",
+        "PER: none\nLOC: none",
+        "### PER\n- none\n### LOC\nNone",
+        "Ann O\nleft O",
+        "| Entity | Type |\n|---|---|",
         "No entities found.",
         "There are no named entities in this text.",
     ],

@@ -71,14 +71,14 @@ def test_inspect_finds_the_scorer_and_divides_over_the_corpus(tmp_path: Path) ->
 
 def test_pydantic_evals_reports_the_score_of_the_corpus() -> None:
     pydantic_evals = pytest.importorskip("pydantic_evals")
-    from spanwise.scorers.pydantic_evals import CorpusF1, SpanCounts, corpus
+    from spanwise.scorers.pydantic_evals import SpanF1, SpanCounts, corpus
 
     cases = [
         pydantic_evals.Case(name=key, inputs={"text": text}, expected_output=GOLD[key])
         for key, text in TEXTS.items()
     ]
     dataset = pydantic_evals.Dataset(
-        name="spans", cases=cases, evaluators=[SpanCounts()], report_evaluators=[CorpusF1()]
+        name="spans", cases=cases, evaluators=[SpanCounts()], report_evaluators=[SpanF1()]
     )
 
     async def task(inputs: dict[str, str]) -> str:

@@ -221,6 +221,8 @@ def test_the_reference_is_generated_from_the_program(tmp_path: Path, monkeypatch
     assert (tmp_path / "figures" / "score.svg").exists()
     assert "<html" in (tmp_path / "sample" / "sample.html").read_text(encoding="utf-8")
     assert "make_compute_metrics" in (tmp_path / "api-compat.evaluate.md").read_text(encoding="utf-8")
+    shown = (tmp_path / "notebook.md").read_text(encoding="utf-8")
+    assert "```{raw} html\n<div" in shown and "cannot be told apart" in shown
     assert "mlflow" in (tmp_path / "api-reports.outlets.md").read_text(encoding="utf-8")
 
 

@@ -163,7 +163,7 @@ def lines_of(text: str, labels: frozenset[str]) -> Lines | None:
     rows = [line for line in text.split("\n") if line.strip() and not line.strip().startswith("```")]
     for read in (_tagged, _elements, _table, _yaml, _list):
         found = read(rows, known)
-        if found is not None and found.pairs:
+        if found is not None:
             return found
     return None
 
@@ -247,7 +247,7 @@ def _list(rows: Sequence[str], known: frozenset[str]) -> Lines | None:
     """A list of texts with labels, or of labels with texts, one per line, or texts under a label."""
     pairs: list[Pair] = []
     group: str | None = None
-    dropped = 0
+    dropped = nothing = 0
     for row, after in zip(rows, [*rows, ""][1:], strict=True):
         bullet = _BULLET.match(row)
         line = _plain((row[bullet.end() :] if bullet else row).strip().strip("|")).strip("#").strip()
@@ -257,13 +257,16 @@ def _list(rows: Sequence[str], known: frozenset[str]) -> Lines | None:
             group = head
         elif (found := _labeled(line, known, listed=bullet is not None)) is not None:
             pairs += found
-        elif group is not None and bullet is not None:
-            if not says_nothing(line):
+            nothing += not found
+        elif group is not None and (bullet is not None or says_nothing(line)):
+            if says_nothing(line):
+                nothing += 1
+            else:
                 pairs.append((line, group))
         else:
             group = None
             dropped += 1
-    return Lines(tuple(pairs), dropped > 0) if pairs else None
+    return Lines(tuple(pairs), dropped > 0) if pairs or (nothing and not dropped) else None
 
 
 def _indent(row: str) -> int:

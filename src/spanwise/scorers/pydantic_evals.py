@@ -1,4 +1,4 @@
-"""Evaluators for pydantic-evals: `SpanCounts` counts the mentions of a case, `CorpusF1` scores the report."""
+"""Evaluators for pydantic-evals: `SpanCounts` counts the mentions of a case, `SpanF1` scores the report."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SpanCounts(Evaluator[Any, Any, Any]):
 
 
 @dataclass
-class CorpusF1(ReportEvaluator[Any, Any, Any]):
+class SpanF1(ReportEvaluator[Any, Any, Any]):
     """F1, precision and recall of all cases together, as analyses of the report."""
 
     text: str = "text"
