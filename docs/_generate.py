@@ -13,11 +13,11 @@ import re
 import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import spanwise
 
@@ -308,9 +308,12 @@ def api(room: str) -> Iterator[str]:
     yield f"# `spanwise.{room}`\n\n{escaped(inspect.getdoc(module) or '')}\n"
     for name in public(module):
         thing = getattr(module, name)
-        if not inspect.isclass(thing) and not inspect.isfunction(thing):
+        if isinstance(thing, TypeVar):
             continue
         yield f"## `{name}`\n"
+        if not inspect.isclass(thing) and not inspect.isroutine(thing):
+            yield from directive("data", f"spanwise.{room}.{name}", "", constant(module, name))
+            continue
         if thing in PUBLIC.values():  # a name of the package, which has its place on the page of the package
             known = next(path for path, other in PUBLIC.items() if other is thing)
             yield f"{{py:obj}}`spanwise.{known}`\n"
@@ -318,6 +321,21 @@ def api(room: str) -> Iterator[str]:
             yield f"{{py:obj}}`{thing.__module__}.{thing.__name__}`\n"
         else:
             yield from described(f"spanwise.{room}.{name}", thing)
+
+
+def constant(module: ModuleType, name: str) -> Iterator[str]:
+    """What a public value of a module is: the comment behind it, its size, or the value itself."""
+    value = getattr(module, name)
+    written = repr(value)
+    if type(value).__name__ == "Registry":
+        yield f":type: {type(value).__name__}\n"
+        yield f"{len(list(value))} entries, by name: {{doc}}`names`."
+        return
+    if not inspect.ismodule(value) and " at 0x" not in written:
+        yield f":value: {written if len(written) <= 88 else written[:87] + '…'}\n"
+    said = re.search(rf"^{name}\b[^\n]*?  # (.+)$", inspect.getsource(module), re.MULTILINE)
+    if said:
+        yield f"{escaped(capital(said[1]))}."
 
 
 def public(module: ModuleType) -> list[str]:
@@ -370,8 +388,9 @@ def members(path: str, kind: type) -> Iterator[str]:
         function = getattr(thing, "__func__", thing)
         if member.startswith("_") or member in fields:
             continue
-        if isinstance(thing, property):
-            given = inspect.signature(thing.fget).return_annotation if thing.fget else ""
+        getter = thing.fget if isinstance(thing, property) else getattr(thing, "func", None)
+        if isinstance(thing, property | cached_property):
+            given = inspect.signature(getter).return_annotation if getter else ""
             lines = [*([f":type: {given}"] if isinstance(given, str) else []), ""]
             yield from directive(
                 "property", f"{path}.{member}", "", [*lines, *sections(inspect.getdoc(thing) or "")]

@@ -21,8 +21,10 @@ yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).parents[2]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
-# A stand-in for GitHub's program, which notes how it was called.
-GH = '#!/bin/sh\necho "$@" >>gh.txt\ncase "$*" in *--edit-last*) exit 1 ;; esac\n'
+# A stand-in for GitHub's program: it notes how it was called, and lists the comments in a file.
+GH = (
+    '#!/bin/sh\necho "$@" >>gh.txt\ncase "$*" in *--paginate*) cat comments.txt 2>/dev/null ;; esac\nexit 0\n'
+)
 
 
 @pytest.fixture
@@ -69,6 +71,7 @@ class Run:
             **os.environ,
             "PATH": f"{self.folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
             "GITHUB_OUTPUT": str(output),
+            "RUNNER_TEMP": str(self.folder),
             "GITHUB_STEP_SUMMARY": str(self.folder / "step-summary.md"),
             **{name: self._value(text) for name, text in step.get("env", {}).items()},
         }
@@ -117,9 +120,22 @@ def test_a_failing_gate_annotates_comments_and_fails_last(work: Path) -> None:
     assert "::error title=spanwise::mine: F1 " in run.printed
     assert len(re.findall(r"^::warning file=gold\.conll,line=\d+,title=FN", run.printed, re.MULTILINE)) == 10
     assert "❌ mine: F1 " in (work / "step-summary.md").read_text()
-    first, second = (work / "gh.txt").read_text().splitlines()
-    assert first == f"{second} --edit-last"  # no comment to edit, so a new one is written
-    assert second == "pr comment 7 --repo my/project --body-file spanwise-report/summary.md"
+    listed, written = (work / "gh.txt").read_text().splitlines()
+    assert listed.startswith("api repos/my/project/issues/7/comments --paginate")
+    assert written == f"pr comment 7 --repo my/project --body-file {work}/comment.md"
+    comment = (work / "comment.md").read_text()
+    assert comment == "<!-- spanwise spanwise-report -->\n" + (work / "step-summary.md").read_text()
+
+
+def test_a_comment_of_an_earlier_run_is_edited_and_no_other(work: Path) -> None:
+    (work / "comments.txt").write_text("41\n42\n")  # those with the mark of the action
+    run = Run(work, {**INPUTS, "thresholds": "--fail-under 50", "token": "t"})
+    assert run.status == 0, run.printed
+    edited = (work / "gh.txt").read_text().splitlines()[1]
+    assert (
+        edited
+        == f"api --silent --method PATCH repos/my/project/issues/comments/42 -F body=@{work}/comment.md"
+    )
 
 
 def test_an_earlier_result_that_does_not_exist_yet_is_left_out(work: Path) -> None:

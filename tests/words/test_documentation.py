@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import doctest
 import importlib
+import inspect
 import io
 import json
 import os
@@ -23,6 +24,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -221,9 +223,47 @@ def test_the_reference_is_generated_from_the_program(tmp_path: Path, monkeypatch
     assert (tmp_path / "figures" / "score.svg").exists()
     assert "<html" in (tmp_path / "sample" / "sample.html").read_text(encoding="utf-8")
     assert "make_compute_metrics" in (tmp_path / "api-compat.evaluate.md").read_text(encoding="utf-8")
+    reference = "\n".join(page.read_text(encoding="utf-8") for page in tmp_path.glob("api*.md"))
+    objects = set(re.findall(r"^:{3,}\{py:\w+\} ([\w.]+)", reference, re.MULTILINE))
+    unlisted = [path for path in public_members() if path not in objects]
+    assert not unlisted, "not an object of the inventory: " + ", ".join(unlisted)
+    assert "spanwise.formats.FORMATS" in objects
     shown = (tmp_path / "notebook.md").read_text(encoding="utf-8")
     assert "```{raw} html\n<div" in shown and "cannot be told apart" in shown
     assert "mlflow" in (tmp_path / "api-reports.outlets.md").read_text(encoding="utf-8")
+
+
+def public_members() -> Iterator[str]:
+    """The functions and classes of the package, with what can be asked of each class."""
+    for name in spanwise.__all__:
+        thing = getattr(spanwise, name)
+        if inspect.ismodule(thing) or name.startswith("_"):
+            continue
+        yield f"spanwise.{name}"
+        for member, inside in vars(thing).items() if inspect.isclass(thing) else ():
+            kinds = (property, cached_property, classmethod, staticmethod)
+            if not member.startswith("_") and (inspect.isfunction(inside) or isinstance(inside, kinds)):
+                yield f"spanwise.{name}.{member}"
+
+
+HOW_TO = [page for page in PAGES if page.parent.name == "howto"]
+
+
+@pytest.mark.parametrize("page", HOW_TO, ids=lambda page: page.stem)
+def test_every_guide_has_words_under_which_the_search_finds_it_first(page: Path) -> None:
+    words = re.search(r"^```\{index\} (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert words, "the page has no index"
+    # Sphinx lists what is marked as the main entry before other pages.
+    assert all(word.startswith("! ") for word in words[1].split(", "))
+
+
+@pytest.mark.parametrize(
+    ("word", "guide"),
+    [("latex table", "reports"), ("notebook", "reports"), ("docker", "docker"), ("label map", "labels")],
+)
+def test_what_people_search_for_is_an_index_word_of_its_guide(word: str, guide: str) -> None:
+    with_word = [page.stem for page in HOW_TO if f"! {word}" in page.read_text(encoding="utf-8").lower()]
+    assert with_word == [guide]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

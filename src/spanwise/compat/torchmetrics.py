@@ -59,16 +59,17 @@ class SpanMetric(torchmetrics.Metric):
             "beta": beta,
             "most_units": most_units,
         }
-        self._more = [*SCORES, *Metric(**self._arguments).betas]
+        self._batch = Metric(**self._arguments)
+        self._more = [*SCORES, *self._batch.betas]
         self.add_state("states", default=[], dist_reduce_fx="cat")
 
     def update(self, preds: Any, target: Any) -> None:
         """Add a batch: tensors of ids or logits with `names`, otherwise lists as `spanwise.Metric` takes."""
         if self.names is not None:
             preds, target = tagged(_array(preds), _array(target), self.names)
-        batch = Metric(**self._arguments)
-        batch.update(target, preds)
-        self.states.append(_packed(batch, self.device))
+        self._batch.reset()  # what it knows of tags stays
+        self._batch.update(target, preds)
+        self.states.append(_packed(self._batch, self.device))
         if len(self.states) > MOST_KEPT:
             self.states = [_packed(self.metric, self.device)]
 
@@ -105,11 +106,12 @@ def _array(values: Any) -> Any:
 
 def _packed(metric: Metric, device: Any) -> torch.Tensor:
     data = metric.to_bytes()
-    return torch.tensor(list(len(data).to_bytes(_HEADER, "little") + data), dtype=torch.uint8, device=device)
+    framed = bytearray(len(data).to_bytes(_HEADER, "little") + data)
+    return torch.frombuffer(framed, dtype=torch.uint8).to(device)
 
 
 def _unpacked(states: torch.Tensor) -> Iterable[Metric]:
-    data = bytes(states.cpu().tolist())
+    data = states.cpu().numpy().tobytes()
     while data:
         end = _HEADER + int.from_bytes(data[:_HEADER], "little")
         yield Metric.of_bytes(data[_HEADER:end])
