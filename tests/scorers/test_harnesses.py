@@ -71,7 +71,7 @@ def test_inspect_finds_the_scorer_and_divides_over_the_corpus(tmp_path: Path) ->
 
 def test_pydantic_evals_reports_the_score_of_the_corpus() -> None:
     pydantic_evals = pytest.importorskip("pydantic_evals")
-    from spanwise.scorers.pydantic_evals import SpanF1, SpanCounts, corpus
+    from spanwise.scorers.pydantic_evals import SpanCounts, SpanF1, corpus
 
     cases = [
         pydantic_evals.Case(name=key, inputs={"text": text}, expected_output=GOLD[key])
