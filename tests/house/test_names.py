@@ -8,6 +8,8 @@ from pathlib import Path
 
 import spanwise
 
+# The same metric in two harnesses, each of which knows it by this name.
+ADAPTERS = {"SpanF1": ["scorers/dspy.py", "scorers/pydantic_evals.py"]}
 HOUSE = Path(spanwise.__file__).parent
 
 
@@ -18,4 +20,4 @@ def test_no_type_shares_its_name_with_another() -> None:
             if isinstance(node, ast.ClassDef):
                 homes[node.name].append(str(path.relative_to(HOUSE)))
     twice = {name: files for name, files in homes.items() if len(files) > 1}
-    assert twice == {}
+    assert twice == ADAPTERS
