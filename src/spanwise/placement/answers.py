@@ -20,7 +20,7 @@ from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.errors import InputError, at, many, unknown
 from spanwise.formats import File, RepeatedKey, opened, parse_json, read_text
-from spanwise.placement._lines import label_key
+from spanwise.placement._lines import label_key as label_key
 from spanwise.placement._logs import Log, Response, Usage, dotted, read_log
 from spanwise.placement.parsing import LISTS, STATUSES, Answer, Json, Parsed, located, parse
 
