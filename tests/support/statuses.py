@@ -20,7 +20,7 @@ ROOMS = [
         "placement", "planning", "sampling", "reports.outlets", "reports.tables", "reports.terminal",
         "slices", "leakage", "studies", "suspicion",
     )),
-    "spanwise.reports.terminal._analyses", "spanwise.reports.terminal._data",
+    "spanwise.reports.terminal._analyses",
 ]  # fmt: skip
 CALLS: dict[str, list[list[str]]] = {
     "all": [  # the last call of each command is made under every circumstance

@@ -39,6 +39,7 @@ COMMANDS = {
     "changes": "changes sizes/1.json sizes/2.json",
     "confidence": "confidence gold.conll a=scored.jsonl b=scored.jsonl --train train.conll --attributes fu20",
     "curve": "curve sizes",
+    "description": "describe gold.conll --train train.conll",
     "leaks": f"leaks gold.conll {SYSTEMS} --train train.conll --attributes fu20",
     "plan": "plan sizes/1.json",
     "slices": f"slices gold.conll {SYSTEMS} --train train.conll --confirm",

@@ -154,7 +154,7 @@ class DatasetFacts(Part, frozen=True, kw_only=True):
     @property
     def labels_in_order(self) -> tuple[str, ...]:
         """The labels, most frequent first."""
-        return self.label_order or tuple(self.labels)
+        return self.label_order or tuple(sorted(self.labels, key=lambda label: -self.labels[label]))
 
 
 class Description(Document, frozen=True, kw_only=True):

@@ -90,6 +90,7 @@ VIEWS = {
     "agreement": "agreement:agreement_view",
     "changes": "changes:changes_view",
     "confidence": "confidence:confidence_view",
+    "description": "description:description_view",
     "leaks": "leaks:leaks_view",
     "curve": "planning:curve_view",
     "plan": "planning:plan_view",

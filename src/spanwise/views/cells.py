@@ -243,6 +243,7 @@ class Flow(Struct, frozen=True):
     parts: Sequence[Sequence[Phrase]]
     join: str = " · "
     indent: int = 2
+    tails: bool = False  # whether a text of more than half a line is cut at its start, as paths are
 
 
 class Chart(Struct, frozen=True):

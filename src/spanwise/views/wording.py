@@ -93,6 +93,11 @@ def drift_rows(drift: Drift) -> list[tuple[str, str, str, str]]:
     return rows
 
 
+def base_name(path: object) -> str:
+    """The last part of a path, with what follows it, such as a line."""
+    return str(path).replace("\\", "/").rsplit("/", 1)[-1]
+
+
 def capital(text: str) -> str:
     """The text with its first letter capitalised, for titles.
 

@@ -14,62 +14,8 @@ from spanwise.document.analyses import (
     PlacementDocument,
     Score,
 )
-from spanwise.document.dataset import DatasetFacts, DescribedBucket, Description
 from spanwise.document.evaluation import Evaluation
 from spanwise.views import answers
-from spanwise.views import wording as words
-
-# ---- description -----------------------------------------------------------------------------------
-
-
-Remark = tuple[str, str, str, str]  # sign, emphasised text, the rest, and link target
-
-
-def description_parts(document: Description) -> dict[str, object]:
-    """The values that the template of a description needs."""
-    return {
-        "template": "description.html.jinja",
-        "data": None,
-        "title": words.visible(document.dataset.name),
-        "facts": document.dataset,
-        "remarks": remarks(document.dataset),
-        "contents_of": contents_of,
-    }
-
-
-def remarks(facts: DatasetFacts) -> list[Remark]:
-    """What to know about the data before running a system on it."""
-    remarks: list[Remark] = []
-    unseen = None if not facts.tough else facts.tough.get("UNSEEN-ANY")
-    if unseen is not None:
-        share = words.percent(unseen.overall.share)
-        rest = "they were not seen in training with their label."
-        if facts.drift is not None and (pair := facts.drift.tough.get("UNSEEN-ANY")) is not None:
-            within = words.percent(pair.train)
-            rest = (
-                f"they were not seen in training with their label; within the training data it is {within}."
-            )
-        remarks.append(("dot", f"{share} of the mentions are new:", rest, "#tough"))
-    if facts.duplicates_with_train:
-        number = words.plural(facts.duplicates_with_train, "test sentence")
-        verb = "is" if facts.duplicates_with_train == 1 else "are"
-        remarks.append(("check", f"{number} {verb} also in training:", "scores there say little.", "#method"))
-    if facts.conflicts is not None and facts.conflicts.sentences.groups:
-        number = words.plural(facts.conflicts.sentences.groups, "group")
-        remarks.append(
-            ("check", f"{number} of equal sentences:", "they are annotated differently.", "#conflicts")
-        )
-    if facts.conflicts is not None and facts.conflicts.labels.sequences:
-        number = words.plural(facts.conflicts.labels.sequences, "token sequence")
-        remarks.append(("dot", f"{number} with several labels:", "some may be mistakes.", "#conflicts"))
-    return remarks
-
-
-def contents_of(bucket: DescribedBucket) -> str:
-    """What a bucket holds, in words; empty if that is just its name."""
-    text = words.bucket(bucket)
-    return "" if text == bucket.name else text
-
 
 # ---- placed answers, also as a panel on the page of an evaluation ----------------------------------
 

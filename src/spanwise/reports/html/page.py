@@ -18,7 +18,6 @@ from msgspec.structs import asdict
 
 from spanwise.document import Document, DocumentLike, Settings
 from spanwise.document.analyses import PlacementDocument
-from spanwise.document.dataset import Description
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import as_document
 from spanwise.document.study import Study, StudySettings
@@ -44,7 +43,6 @@ Parts: TypeAlias = dict[str, object]  # the values that a template needs, by nam
 # The function that provides the template values of each kind of document, imported when such a page is
 # rendered: only some of them draw charts.
 PAGES = {
-    "description": "analyses:description_parts",
     "placement": "analyses:placement_parts",
 }
 _POLICY = 'http-equiv="Content-Security-Policy" content="'
@@ -69,7 +67,7 @@ def render(document: DocumentLike) -> str:
     return template.render(
         style=Markup(style), scripts=[Markup(script) for script in scripts],
         policy=_policy(style, scripts), later=later.keep,
-        dataset=document.dataset if isinstance(document, Evaluation | Description) else {},
+        dataset=document.dataset if isinstance(document, Evaluation) else {},
         pack=lambda: packed({**(data or {}), "parts": later.parts}), **context,
     )  # fmt: skip
 
@@ -169,14 +167,9 @@ def _environment() -> Environment:
         percent=words.percent, attribute=words.attribute, bucket=words.bucket, spread=words.spread,
         signed_interval=words.signed_interval, short=short_signature, setting=setting,
         visible_lines=lambda text: "\n".join(map(words.visible, str(text).splitlines())),
-        brief=lambda name: shortened(name, 20), capitalised=words.capital, base_name=base_name,
+        brief=lambda name: shortened(name, 20), capitalised=words.capital, base_name=words.base_name,
     )  # fmt: skip
     return environment
-
-
-def base_name(path: object) -> str:
-    """The last part of a path, with what follows it, such as a line."""
-    return str(path).replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def setting(value: object) -> str:

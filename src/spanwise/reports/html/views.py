@@ -32,6 +32,7 @@ from spanwise.views.cells import (
     text_of,
 )
 from spanwise.views.confidence import CHARTS as KINDS
+from spanwise.views.inputs import files
 from spanwise.views.wording import visible
 
 WIDE = 6  # a table with more columns takes the whole width of the page
@@ -49,10 +50,11 @@ class Card(Struct, frozen=True):
 def view_parts(document: Document) -> dict[str, object]:
     """The values that the template of views needs."""
     shown = view(document)
-    cards = cards_of(shown.on("page"), _charts(document), shown.systems)
-    places: dict[Markup, str] = {}  # of several sections with one title, the first
+    sections = [*shown.on("page"), *([files(shown.inputs)] if shown.inputs else [])]
+    cards = cards_of(sections, _charts(document), shown.systems)
+    places: dict[str, str] = {}  # of several sections with one title, the first
     for card in cards:
-        places.setdefault(card.title, card.section.name)
+        places.setdefault(card.section.group or card.title, card.section.name)
     return {
         "template": "view.html.jinja",
         "title": shown.title,
@@ -135,7 +137,7 @@ def _table(table: Grid, section: Section) -> Markup:
     right = [column.right for column in table.columns]
     drawn = [any(isinstance(row[at], ShareBar) for row in table.rows) for at in range(len(right))]
     head = Markup("").join(
-        _tag("th", escape(visible(column.title)), "track" if bar else "r" if number else "")
+        _tag("th", _title(column.title, bar), "track" if bar else "r" if number else "")
         for column, number, bar in zip(table.columns, right, drawn, strict=True)
     )
     lead = next((at for at, number in enumerate(right) if not number), 0)  # the column that names a row
@@ -154,6 +156,12 @@ def _table(table: Grid, section: Section) -> Markup:
         '<div class="scroll" tabindex="0" role="region" aria-label="{}"><table>{}<tbody>\n{}\n'
         "</tbody></table></div>"
     ).format(label, Markup("<thead><tr>{}</tr></thead>").format(head) if titled else "", rows)
+
+
+def _title(title: str, bar: bool) -> Markup:
+    """The title of a column; one that needs none on the page has one for those who hear it."""
+    unseen = Markup('<span class="hide">{}</span>').format("drawn" if bar else "what")
+    return escape(visible(title)) if title else unseen
 
 
 def _tag(name: str, content: Markup, kind: str, scope: bool = False) -> Markup:
@@ -175,7 +183,9 @@ def _cell(cell: Cell) -> Markup:
             '<rect class="full" x="0" y="1" width="{}" height="8"/></svg>'
         ).format(round(100 * cell.share, 2))
     if isinstance(cell, NamedNumbers):
-        pairs = [Markup('<span class="chip">{} {}</span>').format(name, text) for name, text in cell.pairs]
+        pairs = [
+            Markup('<span class="chip">{} {}</span>').format(visible(name), text) for name, text in cell.pairs
+        ]
         return Markup(" ").join(pairs)
     if isinstance(cell, MarkedText):
         source = Markup('<br><small class="source">{}</small>').format(visible(cell.source))

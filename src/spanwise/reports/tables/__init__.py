@@ -7,7 +7,6 @@ from functools import partial
 
 from spanwise.document import DocumentLike
 from spanwise.document.analyses import PlacementDocument
-from spanwise.document.dataset import Description
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import as_document
 from spanwise.document.study import Study
@@ -18,7 +17,6 @@ from spanwise.reports.tables._table import Table, markdown, paper
 from spanwise.views import has_view, view
 from spanwise.views.cells import Interval, Number, text_of
 from spanwise.views.cells import PaperCell as Cell
-from spanwise.views.dataset import composition
 
 __all__ = ["Cell", "Interval", "Number", "Table", "latex", "markdown", "names", "table", "tables", "text_of"]
 
@@ -57,8 +55,6 @@ def _makers(document: DocumentLike, short: bool) -> Mapping[str, Callable[[], Ta
         return {**named, **_runs.makers(typed)}
     if isinstance(typed, Evaluation):
         return {name: partial(maker, typed) for name, maker in _result.TABLES.items()}
-    if isinstance(typed, Description):
-        return {"composition": lambda: paper(composition(typed.dataset))}
     if isinstance(typed, PlacementDocument):
         return {"policies": partial(_result.policies, typed), "costs": partial(_result.costs, typed)}
     return {}

@@ -17,7 +17,6 @@ NARROWEST = 40
 
 # The screens of all documents except evaluations; their modules are imported when needed.
 SCREENS = {
-    "description": "_data:description_lines",
     "placement": "_analyses:placement_lines",
     "explanation": "_analyses:explanation_lines",
 }

@@ -42,6 +42,7 @@ from spanwise.reports.terminal._layout import (
 )
 from spanwise.views import answers, silver
 from spanwise.views import wording as say
+from spanwise.views.description import left_out
 
 
 class ScoredRow(Struct, frozen=True):
@@ -465,14 +466,7 @@ def _attributes(dataset: DatasetFacts, system: SystemScores, width: int) -> list
 
 def absent(dataset: DatasetFacts, width: int) -> list[ScreenLine]:
     """The attributes that could not be computed, grouped by reason."""
-    reasons: dict[str, list[str]] = {}
-    for name, why in (dataset.absent or {}).items():
-        reasons.setdefault(say.visible(why), []).append(say.attribute(name))
-    return [
-        line
-        for why, names in reasons.items()
-        for line in sentence(f"left out: {', '.join(names)} ({why})", width, style="faint")
-    ]
+    return [line for words in left_out(dataset) for line in sentence(words, width, style="faint")]
 
 
 def _end(bucket: BucketScores | None) -> list[ScreenCell]:

@@ -17,6 +17,7 @@ from spanwise.reports.terminal._layout import (
     heading,
     packed,
     sentence,
+    tail,
     text,
     warnings,
 )
@@ -62,7 +63,8 @@ def section_lines(section: Section, width: int) -> list[ScreenLine]:
                 for words in block.texts:
                     result += sentence(str(words), width, indent=block.indent, style=block.style)
             case Flow():
-                parts = [_phrases(part) for part in block.parts]
+                room = max(12, width // 2 - 6) if block.tails else 0
+                parts = [_phrases(part, room) for part in block.parts]
                 result += flow(parts, width, indent=block.indent, join=block.join)
             case ArcQuote():
                 result += sentence(" ".join(block.tokens), width)
@@ -89,12 +91,19 @@ def _cell(cell: Cell) -> ScreenCell:
         case ShareBar():
             return bar(cell.share, style=cell.style)
         case NamedNumbers():
-            return packed([[(f"{name} ", "faint"), (number, "")] for name, number in cell.pairs], join="  ")
+            return packed(
+                [[*text(f"{name} ", "faint"), (number, "")] for name, number in cell.pairs], join="  "
+            )
         case MarkedText():
             return text_of(cell)
         case _:
             return text(cell.text, cell.style) if cell.style else cell.text
 
 
-def _phrases(part: Sequence[Phrase]) -> ScreenLine:
-    return [piece for phrase in part for piece in text(phrase.text, phrase.style)]
+def _phrases(part: Sequence[Phrase], room: int) -> ScreenLine:
+    """The phrases in one line; with `room`, each is cut at its start to so many columns."""
+    return [
+        piece
+        for phrase in part
+        for piece in text(tail(phrase.text, room) if room else phrase.text, phrase.style)
+    ]

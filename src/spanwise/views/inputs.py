@@ -1,0 +1,42 @@
+"""The files that a document was made from, for pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import asdict
+
+from spanwise.document import Input
+from spanwise.views import PAGE, Section, cells
+from spanwise.views import wording as say
+from spanwise.views.cells import Cell, Column, Grid
+
+SHOWN_OF_HASH = 16  # characters
+COLUMNS = (
+    Column("role"), Column("file"), Column("format, scheme"), Column("sentences", right=True),
+    Column("mentions", right=True), Column("repairs", right=True), Column("alignment, notes"),
+    Column("sha256"),
+)  # fmt: skip
+
+
+def files(inputs: Sequence[Input]) -> Section:
+    """One row per file: what it is, how it was read, and the beginning of its hash."""
+    return Section("files", cells.words("Files"), (Grid(COLUMNS, [_row(one) for one in inputs]),), on=PAGE)
+
+
+def _row(one: Input) -> list[Cell]:
+    read = " ".join(part for part in (one.format, one.scheme) if part)
+    counts = (cells.count(number) for number in (one.sentences, one.mentions, one.repairs))
+    return [
+        f"{one.role} · {one.system}" if one.system else one.role,
+        say.base_name(one.path or ""),
+        f"{read}: {one.evidence}" if one.evidence else read,
+        *counts,
+        " ".join([_aligned(one), *one.notes]).strip(),
+        f"{one.sha256[:SHOWN_OF_HASH]}…" if one.sha256 else "",
+    ]
+
+
+def _aligned(one: Input) -> str:
+    fields = asdict(one.alignment) if one.alignment else {}
+    return ", ".join(f"{say.attribute(key)} {value}" for key, value in fields.items() if value is not None)
