@@ -130,6 +130,15 @@ def test_parts_of_other_documents_fit_together(
     assert expected in str(caught.value)
 
 
+def test_a_point_of_a_curve_without_predictions_is_refused(tmp_path: Path) -> None:
+    """Its precision would be 0/0; the figures of the document once ended in a traceback."""
+    kinds = {json.loads(data)["kind"]: data for data in documents.originals()}
+    document = json.loads(kinds["confidence"])
+    document["systems"]["a"]["curve"][0]["predicted"] = 0
+    (tmp_path / "t.json").write_text(json.dumps(document), encoding="utf-8")
+    assert main(["figures", str(tmp_path / "t.json"), "-o", str(tmp_path / "figures")]) == 3
+
+
 def test_documents_of_every_kind_are_damaged() -> None:
     assert {json.loads(data)["kind"] for data in documents.originals()} == set(KINDS)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from spanwise.document import Count, Document, Interval
+from spanwise.document import MOST, Count, Document, Interval
 
 
 class ChanceError(Struct, frozen=True, kw_only=True):
@@ -72,8 +72,8 @@ class CurvePoint(Struct, frozen=True, kw_only=True):
     """The number of predictions with at least this score, and how many of them are correct."""
 
     threshold: float
-    predicted: int
-    correct: int
+    predicted: Annotated[int, Meta(ge=1, le=MOST)]
+    correct: Count
 
 
 class RiskPoint(Struct, frozen=True, kw_only=True):
