@@ -15,7 +15,7 @@ from benchmarks.experiments import Experiment, reported
 from spanwise.document.loading import as_document
 from spanwise.document.study import Study
 from spanwise.gates import gate
-from spanwise.reports._document import reversals
+from spanwise.views.lookups import reversals
 
 PLAIN: dict[str, Any] = {"attributes": "none", "examples": "none", "resamples": 200}
 KINDS = ("FN", "LE", "BE")

@@ -21,11 +21,11 @@ from study_files import hash_of, predicted, sentences, write
 
 import spanwise
 from spanwise.document import Document
-from spanwise.reports._document import statements
 from spanwise.reports.html import render as html
 from spanwise.reports.outlets import step_summary
 from spanwise.reports.tables import table
 from spanwise.reports.terminal import render
+from spanwise.views.statements import statements
 from spanwise.views.wording import interval, path_title
 
 RATES = {"large": 0.1, "twin": 0.12, "small": 0.3, "rules": 0.5}

@@ -28,11 +28,11 @@ from spanwise.document.loading import document_of
 from spanwise.document.scores import Confusion
 from spanwise.document.study import Study
 from spanwise.reports._document import examples
-from spanwise.reports._shown import evaluation_shown
 from spanwise.reports.html import render
 from spanwise.reports.html.evaluation import confusion_view, standings_of, ties
 from spanwise.reports.html.packing import contents
 from spanwise.reports.html.verdicts import packed_pairs, verdicts
+from spanwise.views.shown import evaluation_shown
 from spanwise.views.verdict import verdict
 
 HOSTILE = "</script><img src=x onerror=alert(1)>{{7*7}}\u202e\x1b[31m"

@@ -20,11 +20,11 @@ from spanwise.cli.main import main
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError
 from spanwise.reports import figures, render
-from spanwise.reports._shown import run_name, study_shown
 from spanwise.reports.errors import listing, to_csv, to_jsonl, to_text
 from spanwise.reports.html.verdicts import findings, verdicts
 from spanwise.reports.tables import Number
 from spanwise.views import wording as words
+from spanwise.views.shown import run_name, study_shown
 from spanwise.views.verdict import verdict
 
 SYSTEMS = ("large", "small", "rules")

@@ -16,13 +16,14 @@ from spanwise.document import usual_settings
 from spanwise.document.scores import PRIMARY, Comparison, ScoreTest
 from spanwise.document.study import Study
 from spanwise.errors import InputError
-from spanwise.reports._document import reversals, statements
 from spanwise.reports.tables import table
 from spanwise.studies._family import corrected
 from spanwise.studies._paired import PairedTests
 from spanwise.uncertainty import MOST_SHUFFLES, is_close
 from spanwise.views import standing
+from spanwise.views.lookups import reversals
 from spanwise.views.sentences import compared_sentence
+from spanwise.views.statements import statements
 
 RIGHT, WRONG = ["B-PER", "O"], ["O", "O"]
 

@@ -34,10 +34,10 @@ from spanwise.document.loading import as_document
 from spanwise.document.scores import BucketEdges, SystemScores, code_of
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.reports._shown import ShownDataset, run_name, shown_datasets
 from spanwise.reports.error_patterns import pattern_of_each
 from spanwise.tasks import pattern_name
 from spanwise.views import wording as say
+from spanwise.views.shown import ShownDataset, run_name, shown_datasets
 
 ShownMention: TypeAlias = GoldMention | PredictedMention
 

@@ -28,13 +28,13 @@ from spanwise.evaluation.columns import mention_columns
 from spanwise.matching import OUTCOMES
 from spanwise.rates import LEAK_RATES
 from spanwise.reports._document import short_signature
-from spanwise.reports._shown import shown_datasets
 from spanwise.reports.tables import Cell, Number, Table, markdown, tables
 from spanwise.settings import CONFIDENCE
 from spanwise.statistics import LEVEL
 from spanwise.views import view
 from spanwise.views import wording as say
 from spanwise.views.cells import Paragraphs, text_of
+from spanwise.views.shown import shown_datasets
 from spanwise.views.verdict import shown_findings, verdict
 from spanwise.views.wording import ERRORS, defined, visible
 

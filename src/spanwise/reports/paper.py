@@ -12,7 +12,6 @@ from spanwise.document.loading import as_document, load
 from spanwise.document.scores import Comparison
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError, InputError, many, unknown
-from spanwise.reports._document import over_datasets, score_tested
 from spanwise.reports.figures import file_name
 from spanwise.reports.figures import save as save_figures
 from spanwise.reports.tables import Table, latex, tables
@@ -20,6 +19,7 @@ from spanwise.settings import CONFIDENCE
 from spanwise.views import sentences
 from spanwise.views import wording as say
 from spanwise.views.standing import family_of
+from spanwise.views.statements import over_datasets, score_tested
 
 FILE = "paper.tex"
 _FEW = 2  # pairs that cannot be told apart and are named; more are counted

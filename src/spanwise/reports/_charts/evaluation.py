@@ -22,10 +22,10 @@ from spanwise.document.scores import (
 )
 from spanwise.reports._charts import SERIES, Style, axis_range, ends, marks, points_pair, share, shortened
 from spanwise.reports._charts.marks import ChartLayout, ChartRow, Dot, Drawing, Layer, draw
-from spanwise.reports._document import label_order
 from spanwise.views import answers
 from spanwise.views import silver as judge
 from spanwise.views import wording as words
+from spanwise.views.lookups import label_order
 from spanwise.views.standing import compared, ranked
 
 ScoredCell: TypeAlias = Rates | SubsetRecall | BucketScores

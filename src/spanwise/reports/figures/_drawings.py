@@ -38,9 +38,9 @@ from spanwise.reports._charts import (
 )
 from spanwise.reports._charts.marks import Drawing
 from spanwise.reports._charts.papers import Bar, Panel
-from spanwise.reports._document import label_order, union
-from spanwise.reports._shown import study_shown
 from spanwise.views import wording as words
+from spanwise.views.lookups import label_order, union
+from spanwise.views.shown import study_shown
 from spanwise.views.standing import compared, ranked
 
 STYLE = Style(most=1000)

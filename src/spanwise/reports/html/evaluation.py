@@ -14,17 +14,7 @@ from spanwise.document.scores import PRIMARY, Confusion, ScoreTest, SystemScores
 from spanwise.document.study import PairDiagnosis, Study
 from spanwise.reports._charts import PAGE, Style, axis_range, errors, evaluation, marks, shortened, titled
 from spanwise.reports._charts.svg import svg
-from spanwise.reports._document import inner_keys, label_order, over_datasets, reversals, scored_labels
 from spanwise.reports._levels import level_rows
-from spanwise.reports._shown import (
-    ShownDataset,
-    both_ends,
-    evaluation_shown,
-    mean_score,
-    middle_run,
-    run_values,
-    study_shown,
-)
 from spanwise.reports.html.analyses import cost_parts, panel
 from spanwise.reports.html.opening import opening
 from spanwise.reports.html.packing import contents
@@ -38,8 +28,19 @@ from spanwise.reports.html.verdicts import (
 from spanwise.reports.html.views import cards_of
 from spanwise.views import sentences as sentences
 from spanwise.views import wording as words
+from spanwise.views.lookups import inner_keys, label_order, reversals, scored_labels
+from spanwise.views.shown import (
+    ShownDataset,
+    both_ends,
+    evaluation_shown,
+    mean_score,
+    middle_run,
+    run_values,
+    study_shown,
+)
 from spanwise.views.slices import conditions
 from spanwise.views.standing import compared, family_of, study_letters, tested, tested_in, tested_on
+from spanwise.views.statements import over_datasets
 from spanwise.views.suspects import doubted
 from spanwise.views.tasks import OVERLAPPING
 

@@ -20,11 +20,11 @@ from spanwise.document import given
 from spanwise.document.evaluation import Evaluation, GoldMention, PredictedMention, Sentence
 from spanwise.document.scores import BucketScores, ExactScores, SubsetRecall, SystemScores
 from spanwise.mentions import MentionTable
-from spanwise.reports._document import scored_labels
-from spanwise.reports._shown import ShownDataset
 from spanwise.reports.errors import places_of_patterns
 from spanwise.student import t_polynomial
 from spanwise.views import wording as words
+from spanwise.views.lookups import scored_labels
+from spanwise.views.shown import ShownDataset
 
 # ---- sentences in short rows, deflated, in base64 --------------------------------------------------
 

@@ -23,20 +23,14 @@ from spanwise.document.loading import as_document
 from spanwise.document.study import Study, StudySettings
 from spanwise.errors import ChoiceError
 from spanwise.reports._charts import shortened, titled
-from spanwise.reports._document import (
-    examples,
-    named_test,
-    others_corrected,
-    pair_link,
-    short_signature,
-    statements,
-)
+from spanwise.reports._document import examples, pair_link, short_signature
 from spanwise.reports.html.packing import packed
 from spanwise.reports.html.views import view_parts
 from spanwise.settings import CONFIDENCE
 from spanwise.views import has_view
 from spanwise.views import silver as judge
 from spanwise.views import wording as words
+from spanwise.views.statements import named_test, others_corrected, statements
 
 Parts: TypeAlias = dict[str, object]  # the values that a template needs, by name
 

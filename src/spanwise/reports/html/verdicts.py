@@ -23,7 +23,10 @@ from spanwise.document.study import Study
 from spanwise.findings import findings_of, findings_over_runs
 from spanwise.reports._charts import SERIES, shortened, titled
 from spanwise.reports._document import examples
-from spanwise.reports._shown import (
+from spanwise.views import sentences
+from spanwise.views import wording as words
+from spanwise.views.cells import Clause
+from spanwise.views.shown import (
     Path,
     ShownDataset,
     both_ends,
@@ -31,9 +34,6 @@ from spanwise.reports._shown import (
     run_values,
     score_at,
 )
-from spanwise.views import sentences
-from spanwise.views import wording as words
-from spanwise.views.cells import Clause
 from spanwise.views.standing import tested_on
 from spanwise.views.verdict import of_pair, verdict
 

@@ -12,8 +12,6 @@ from spanwise.document import Document, Settings
 from spanwise.document.analyses import PlacementDocument
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import AttributeScores, BucketScores, Rates, SubsetRecall, SystemScores
-from spanwise.reports._document import scored_labels
-from spanwise.reports._document import statements as worded
 from spanwise.reports._levels import level_rows
 from spanwise.reports.tables._table import Table, paper
 from spanwise.views import answers
@@ -23,7 +21,9 @@ from spanwise.views import wording as say
 from spanwise.views.cells import Number, count, interval, p_value, points, signed
 from spanwise.views.cells import PaperCell as Cell
 from spanwise.views.dataset import TINY, composition, mentions
+from spanwise.views.lookups import scored_labels
 from spanwise.views.standing import ranked, tested
+from spanwise.views.statements import statements as worded
 
 RELAXED = ("strict", "exact", "partial", "type")
 OUTCOMES = ("TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP")

@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from spanwise.averages import deviations
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.study import Study
-from spanwise.reports._shown import ShownDataset, study_shown
 from spanwise.reports.tables import _result
 from spanwise.reports.tables._result import TableMaker
 from spanwise.reports.tables._table import Table
 from spanwise.views import wording as say
 from spanwise.views.cells import Number
 from spanwise.views.cells import PaperCell as Cell
+from spanwise.views.shown import ShownDataset, study_shown
 
 OWN = ("holistic", "tough", "statements")  # a study has tables of its own under these names
 TESTED = ("comparisons", "composition")  # tables that have no deviation over runs

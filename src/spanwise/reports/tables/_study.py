@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from spanwise.document.scores import PRIMARY_SCORES, BucketLead
 from spanwise.document.study import AttributeWise, BlockTest, ModelWise, PairedTest, Spread, Study
-from spanwise.reports._document import differing, greyed, inner_keys, reversals, score_path, slice_words
 from spanwise.reports.tables import _result
 from spanwise.reports.tables._result import marked, ranged
 from spanwise.reports.tables._table import Table
@@ -18,6 +17,7 @@ from spanwise.views import wording as say
 from spanwise.views.cells import Number, count, p_value, points, signed
 from spanwise.views.cells import PaperCell as Cell
 from spanwise.views.dataset import TINY, mentions
+from spanwise.views.lookups import differing, greyed, inner_keys, reversals, score_path, slice_words
 from spanwise.views.standing import family_of, study_letters, tested_in, tested_on
 
 

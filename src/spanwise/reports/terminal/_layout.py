@@ -15,11 +15,12 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import Bounded, Confusion, ScoreTest, SystemScores
 from spanwise.document.study import Study
 from spanwise.intervals import FEW_UNITS
-from spanwise.reports._document import short_signature, statements
+from spanwise.reports._document import short_signature
 from spanwise.views import wording as say
 from spanwise.views.cells import Column as Column
 from spanwise.views.commands import quoted as _quoted
 from spanwise.views.commands import reading_options
+from spanwise.views.statements import statements
 from spanwise.views.wording import visible
 
 Piece: TypeAlias = tuple[str, str]  # text and the name of its style

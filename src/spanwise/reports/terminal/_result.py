@@ -19,7 +19,6 @@ from spanwise.document.scores import (
     SystemScores,
     WeakSlice,
 )
-from spanwise.reports._document import scored_labels
 from spanwise.reports._levels import level_rows
 from spanwise.reports.terminal._layout import (
     AxisColumn,
@@ -43,6 +42,7 @@ from spanwise.reports.terminal._layout import (
 from spanwise.views import answers, silver
 from spanwise.views import wording as say
 from spanwise.views.description import left_out
+from spanwise.views.lookups import scored_labels
 
 
 class ScoredRow(Struct, frozen=True):

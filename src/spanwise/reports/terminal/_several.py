@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from spanwise.document import Settings, given
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import AttributeScores, Comparison, ScoreTest, SystemScores
-from spanwise.reports._document import highest, scored_labels, union
 from spanwise.reports._levels import level_rows
 from spanwise.reports.terminal._layout import (
     AxisColumn,
@@ -34,6 +33,7 @@ from spanwise.reports.terminal._layout import (
 from spanwise.reports.terminal._result import MOST_LABELS, costs, judged, none_of, slices
 from spanwise.views import sentences as sentences
 from spanwise.views import wording as say
+from spanwise.views.lookups import highest, scored_labels, union
 from spanwise.views.standing import own_letters, ranked, tested, turned
 
 MOST_PAIRS = 10

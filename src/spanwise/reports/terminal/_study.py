@@ -21,8 +21,6 @@ from spanwise.document.study import (
     Study,
     SubsetSpread,
 )
-from spanwise.reports._document import differing, greyed, inner_keys, out_of_reach, reversals, slice_words
-from spanwise.reports._shown import ShownDataset, study_shown
 from spanwise.reports.terminal import _result, _several
 from spanwise.reports.terminal._layout import (
     BucketContents,
@@ -42,7 +40,10 @@ from spanwise.statistics import LEVEL
 from spanwise.views import sentences as sentences
 from spanwise.views import wording as say
 from spanwise.views.dataset import TINY
+from spanwise.views.lookups import differing, greyed, inner_keys, reversals, slice_words
+from spanwise.views.shown import ShownDataset, study_shown
 from spanwise.views.standing import alone, decides, family_of, study_letters, tested_in, tested_on
+from spanwise.views.statements import out_of_reach
 
 MOST_FLIPS = 8
 MOST_DATASETS = 3  # the maximum number of datasets shown one by one
