@@ -77,6 +77,20 @@ def test_every_score_is_one_row() -> None:
     ) == len(rows)
 
 
+def test_credits_are_rows_overall_and_by_label() -> None:
+    result = spanwise.evaluate(
+        [["B-PER", "B-LOC"]], {"crf": [["B-PER", "O"]]}, weights="ortmann-eq7", resamples=0
+    )
+    rows = {
+        (row["name"], row["part"]): row["value"]
+        for row in outlets.rows(result)
+        if row["kind"] == "credit" and row["score"] == "recall"
+    }
+    assert rows == {("ortmann-eq7", None): 0.5, ("ortmann-eq7", "LOC"): 0.0, ("ortmann-eq7", "PER"): 1.0}
+    assert outlets.flat(result)["credit/ortmann-eq7/f1"] == result["crf"].credits["ortmann-eq7"].overall.f1
+    assert not any(name.startswith("credit/ortmann-eq7/PER") for name in outlets.flat(result))
+
+
 def test_rows_of_a_study_name_dataset_and_run() -> None:
     row = outlets.rows(STUDY)[0]
     assert (row["dataset"], row["system"], row["run"]) == ("news", "crf", "1")
@@ -108,6 +122,7 @@ def test_rows_as_csv_contain_no_formulas() -> None:
     document = copy.deepcopy(ONE)
     labels = document["systems"]["crf"]["exact"]["labels"]
     labels["=1+1"] = labels.pop("PER")
+    document["systems"]["crf"]["confusion"]["pairs"] = {}  # which name the label too
     rows = list(csv.reader(io.StringIO(outlets.rows_csv(document))))
     assert rows[0] == [
         "dataset", "system", "run", "kind", "name", "part", "score", "value", "low", "high", "gold",

@@ -6,14 +6,16 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from xml.etree import ElementTree
 
-from msgspec import UNSET, UnsetType
+from msgspec import Struct, UnsetType
+from msgspec.structs import asdict, replace
 
 from spanwise.averages import spread
 from spanwise.document import Document, DocumentLike, Interval
@@ -21,22 +23,21 @@ from spanwise.document.dataset import Description
 from spanwise.document.evaluation import Evaluation, ScoreGrid
 from spanwise.document.leaks import LeakCell, Leaks, SystemLeaks
 from spanwise.document.loading import as_document
-from spanwise.document.scores import BucketScores, Comparison, Rates, SystemScores
-from spanwise.document.study import Study
+from spanwise.document.scores import BucketScores, Rates, SystemScores
+from spanwise.document.study import Spread, Study
 from spanwise.errors import ChoiceError, InputError, MissingExtra, unknown
 from spanwise.evaluation.columns import mention_columns
 from spanwise.matching import OUTCOMES
 from spanwise.rates import LEAK_RATES
 from spanwise.reports._document import short_signature
-from spanwise.reports.tables import Cell, Number, Table, markdown, tables
+from spanwise.reports.tables import Cell, Number, Table, markdown, paper, tables
 from spanwise.settings import CONFIDENCE
 from spanwise.statistics import LEVEL
 from spanwise.views import view
 from spanwise.views import wording as say
-from spanwise.views.cells import Paragraphs, text_of
-from spanwise.views.shown import shown_datasets
+from spanwise.views.cells import Paragraphs
 from spanwise.views.verdict import shown_findings, verdict
-from spanwise.views.wording import ERRORS, defined, visible
+from spanwise.views.wording import ERRORS, visible
 
 if TYPE_CHECKING:
     import pandas
@@ -60,7 +61,119 @@ __all__ = [
     "to_polars",
 ]
 
-# ---- scalars with stable names ---------------------------------------------------------------------
+# ---- every score as one row ------------------------------------------------------------------------
+
+
+class ScoreRow(Struct, frozen=True, kw_only=True):
+    """One score of one system: what it is a score of, its value, its interval and its gold mentions.
+
+    `kind` is overall, macro, weighted, fair, credit, gain, label, tough or attribute; `name` is the credit,
+    the error, the label, the tough subset or the attribute; `part` is the bucket or, for tough mentions, the
+    label. `low` and `high` are the ends of the interval, `gold` is the number of gold mentions or units.
+    """
+
+    dataset: str | None = None
+    system: str
+    run: str | None = None
+    kind: str
+    name: str | None = None
+    part: str | None = None
+    score: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    gold: int | None = None
+
+    @property
+    def key(self) -> str:
+        """The name of the score in `flat`, without its system; empty for scores that `flat` leaves out."""
+        if self.kind in ("attribute", "credit") and self.score not in ("f1", *LEAK_RATES):
+            return ""
+        within = self.name if self.kind == "fair" else self.part if self.kind in ("credit", "tough") else None
+        if within is not None:
+            return ""
+        place = () if self.kind == "overall" else (self.kind, self.name, self.part)
+        return "/".join(filter(None, (*place, "" if self.kind == "gain" else self.score)))
+
+
+COLUMNS = ScoreRow.__struct_fields__
+TEXTS, NUMBERS = COLUMNS[:7], COLUMNS[7:10]
+ARROW_TABLES = ("scores", "mentions")
+_KINDS = ("overall", "macro", "weighted", "fair", "credit", "gain", "label", "tough", "attribute")
+
+
+def rows(document: DocumentLike) -> list[dict[str, str | float | None]]:
+    """One row per score, with the fields of `ScoreRow`; what is undefined or does not apply is None."""
+    return [asdict(row) for row in _rows(as_document(document))]
+
+
+def _rows(document: Document) -> Iterator[ScoreRow]:
+    if isinstance(document, Leaks):
+        for system, own in document.systems.items():
+            for (kind, name, part), cell in _leak_cells(own):
+                for score in LEAK_RATES:
+                    low, high = cell.ends(score) or (None, None)
+                    yield ScoreRow(
+                        system=system, kind=kind, name=name, part=part, score=score,
+                        value=getattr(cell, score), low=low, high=high, gold=cell.mentions,
+                    )  # fmt: skip
+    elif isinstance(document, ScoreGrid):
+        for dataset, system, run, scored in document.scored():
+            for (kind, name, part), gold, ends, scores in _cells(scored):
+                for score, value in scores.items():
+                    low, high = ends.get(score) or (None, None)
+                    yield ScoreRow(
+                        dataset=dataset, system=system, run=run or None, kind=kind, name=name, part=part,
+                        score=score, value=value, low=low, high=high, gold=gold,
+                    )  # fmt: skip
+
+
+_Place: TypeAlias = tuple[str, str | None, str | None]
+_Scores: TypeAlias = dict[str, float | None]
+
+
+def _leak_cells(system: SystemLeaks) -> Iterator[tuple[_Place, LeakCell]]:
+    """Kind, name and part of every cell of leaks, and the cell."""
+    yield ("overall", None, None), system.overall
+    yield from ((("label", label, None), cell) for label, cell in system.labels.items())
+    yield from ((("tough", subset, None), cell) for subset, cell in system.tough.items())
+    for attribute, buckets in system.buckets.items():
+        yield from ((("attribute", attribute, bucket), cell) for bucket, cell in buckets.items())
+
+
+def _three(rates: Rates | BucketScores) -> _Scores:
+    return {"precision": rates.precision, "recall": rates.recall, "f1": rates.f1, **rates.more}
+
+
+def _cells(
+    scored: SystemScores,
+) -> Iterator[tuple[_Place, int | None, Mapping[str, Interval | None], _Scores]]:
+    """Kind, name and part of every cell, its gold units, its intervals and its scores."""
+    exact, overall = scored.exact, scored.exact.overall
+    accuracy = None if isinstance(overall.accuracy, UnsetType) else overall.accuracy
+    scores = {**_three(overall), "accuracy": accuracy}
+    yield ("overall", None, None), overall.gold, overall.interval, scores
+    yield ("macro", None, None), None, exact.macro.interval, _three(exact.macro)
+    yield ("weighted", None, None), None, exact.weighted.interval, _three(exact.weighted)
+    for label, cell in exact.labels.items():
+        yield ("label", label, None), cell.gold, cell.interval, _three(cell)
+    for name, rates in ((None, scored.fair.overall), *scored.fair.labels.items()):
+        yield ("fair", name, None), None, rates.interval, _three(rates)
+    for credit, credited in (scored.credits or {}).items():
+        for part, given in ((None, credited.overall), *credited.labels.items()):
+            yield ("credit", credit, part), None, given.interval, _three(given)
+    for kind in ERRORS:
+        gain = scored.gains.of(kind)
+        yield ("gain", kind, None), None, gain.interval, {"gain": gain.gain}
+    for subset, recalls in scored.tough.items():
+        for part, row in ((None, recalls.overall), *recalls.labels.items()):
+            yield ("tough", subset, part), row.mentions, row.interval, {"recall": row.recall}
+    for attribute, table in scored.attributes.items():
+        for bucket in table.buckets:
+            yield ("attribute", attribute, bucket.name), bucket.gold, bucket.interval, _three(bucket)
+
+
+# ---- the main scores under stable names ------------------------------------------------------------
 
 
 def flat(document: DocumentLike) -> dict[str, float]:
@@ -78,35 +191,15 @@ def flat(document: DocumentLike) -> dict[str, float]:
     """
     typed = as_document(document)
     if isinstance(typed, Study):
-        return dict(_study(typed))
-    if isinstance(typed, Leaks):
-        return dict(_leak_scalars(typed))
-    if not isinstance(typed, Evaluation):
-        return {}
-    if len(typed.systems) == 1:
-        return dict(_system_scalars(next(iter(typed.systems.values()))))
+        return {
+            f"{dataset}/{system}/{key}/{name}": math.nan if value is None else value
+            for (dataset, system), scores in _means(typed).items()
+            for key, mean in scores.items()
+            for name, value in (("mean", mean.mean), ("std", mean.std))
+        }
     return {
-        f"{name}/{key}": value
-        for name, system in typed.systems.items()
-        for key, value in _system_scalars(system)
+        key: math.nan if row.value is None else float(row.value) for key, row in _named(typed, _KINDS).items()
     }
-
-
-def _leak_cells(system: SystemLeaks) -> Iterator[tuple[str, str | None, str | None, LeakCell]]:
-    """Kind, name and part of every cell of leaks."""
-    yield "overall", None, None, system.overall
-    yield from (("label", label, None, cell) for label, cell in system.labels.items())
-    yield from (("tough", subset, None, cell) for subset, cell in system.tough.items())
-    for attribute, buckets in system.buckets.items():
-        yield from (("attribute", attribute, bucket, cell) for bucket, cell in buckets.items())
-
-
-def _leak_scalars(document: Leaks) -> Iterator[tuple[str, float]]:
-    for system, own in document.systems.items():
-        for kind, name, part, cell in _leak_cells(own):
-            where = [system] if len(document.systems) > 1 else []
-            where += [] if kind == "overall" else [word for word in (kind, name, part) if word is not None]
-            yield from (("/".join([*where, rate]), _number(getattr(cell, rate))) for rate in LEAK_RATES)
 
 
 def flat_json(document: DocumentLike) -> str:
@@ -115,86 +208,42 @@ def flat_json(document: DocumentLike) -> str:
     return json.dumps(values, ensure_ascii=False, indent=1 if values else None, allow_nan=False) + "\n"
 
 
-def _number(value: float | UnsetType | None) -> float:
-    return math.nan if value is None or isinstance(value, UnsetType) else float(value)
-
-
-def _rates(rates: Rates) -> Iterator[tuple[str, float]]:
-    yield "precision", _number(rates.precision)
-    yield "recall", _number(rates.recall)
-    yield "f1", _number(rates.f1)
-    yield from ((name, _number(value)) for name, value in rates.more.items())
-
-
-def _system_scalars(system: SystemScores) -> Iterator[tuple[str, float]]:
-    exact = system.exact
-    yield from _rates(exact.overall)
-    yield "accuracy", _number(exact.overall.accuracy)
-    averages: dict[str, Rates] = {
-        "macro": exact.macro,
-        "weighted": exact.weighted,
-        "fair": system.fair.overall,
+def _named(document: Document, kinds: Sequence[str]) -> dict[str, ScoreRow]:
+    """The main scores of some kinds under their names, which begin with the system if there are several."""
+    scored = list(_rows(document))
+    several = len({row.system for row in scored}) > 1
+    return {
+        f"{row.system}/{row.key}" if several else row.key: row
+        for _, group in groupby(scored, key=lambda row: row.system)
+        for row in _in_order(group)
+        if row.kind in kinds
     }
-    for kind, rates in averages.items():
-        yield from ((f"{kind}/{score}", value) for score, value in _rates(rates))
-    for name, credit in (system.credits or {}).items():
-        yield f"credit/{name}/f1", _number(credit.overall.f1)
-    for kind in ERRORS:
-        yield f"gain/{kind}", _number(system.gains.of(kind).gain)
-    for label, scores in exact.labels.items():
-        yield from ((f"label/{label}/{score}", value) for score, value in _rates(scores))
-    for subset, recalls in system.tough.items():
-        yield f"tough/{subset}/recall", _number(recalls.overall.recall)
-    for attribute, table in system.attributes.items():
-        for bucket in table.buckets:
-            yield f"attribute/{attribute}/{bucket.name}/f1", _number(bucket.f1)
 
 
-def _study(study: Study) -> Iterator[tuple[str, float]]:
-    for dataset, part in study.datasets.items():
-        for system, runs in part.runs.items():
-            scored: dict[str, list[float]] = {}
-            for run in runs.values():
-                for name, value in _system_scalars(run):
-                    scored.setdefault(name, []).append(value)
-            for name, values in scored.items():
-                summary = spread(values)
-                yield f"{dataset}/{system}/{name}/mean", _number(summary.mean)
-                yield f"{dataset}/{system}/{name}/std", _number(summary.std)
+def _in_order(scored: Iterable[ScoreRow]) -> list[ScoreRow]:
+    """The main scores, ordered by their kinds."""
+    return sorted((row for row in scored if row.key), key=lambda row: _KINDS.index(row.kind))
 
 
-# ---- every score as one row, for pandas and polars -------------------------------------------------
+def _means(document: Document) -> dict[tuple[str, str], dict[str, Spread]]:
+    """The means of the main scores over runs, for every system on every dataset."""
+    means = {}
+    for (dataset, system), group in groupby(_rows(document), key=lambda row: (row.dataset, row.system)):
+        values: dict[str, list[float | None]] = {}
+        for row in _in_order(group):
+            values.setdefault(row.key, []).append(row.value)
+        means[dataset or "", system] = {key: spread(each) for key, each in values.items()}
+    return means
 
 
-ScoreRow: TypeAlias = dict[str, str | float | None]
-ARROW_TABLES = ("scores", "mentions")
-COLUMNS = ("dataset", "system", "run", "kind", "name", "part", "score", "value", "low", "high", "gold")
-
-
-def rows(document: DocumentLike) -> list[ScoreRow]:
-    """One row per score, with the columns in `COLUMNS`; values that are undefined or do not apply are None.
-
-    `kind` is overall, macro, weighted, fair, gain, label, tough or attribute; `name` is the error, the label,
-    the tough subset or the attribute; `part` is the bucket or, for tough mentions, the label. `low` and
-    `high` are the ends of the interval, `gold` is the number of gold mentions or units.
-    """
-    typed = as_document(document)
-    if isinstance(typed, Leaks):
-        return [row for system, own in typed.systems.items() for row in _leak_rows(system, own)]
-    if not isinstance(typed, ScoreGrid):
-        return []
-    return [
-        row
-        for dataset, system, run, scores in typed.scored()
-        for row in _system_rows(dataset, system, run or None, scores)
-    ]
+# ---- rows for spreadsheets and data frames ---------------------------------------------------------
 
 
 def rows_csv(document: DocumentLike) -> str:
     """The rows as comma-separated values; undefined scores are `n/a`, other missing values are empty."""
     table_rows: list[tuple[Cell, ...]] = []
     for row in rows(document):
-        texts = tuple(str(row[name] or "") for name in COLUMNS[:7])
+        texts = tuple(str(row[name] or "") for name in TEXTS)
         ends = tuple("" if row[name] is None else _number_cell(row[name]) for name in COLUMNS[8:])
         table_rows.append((*texts, _number_cell(row["value"]), *ends))
     return Table("rows", "", COLUMNS, tuple(table_rows)).to_csv()
@@ -219,38 +268,21 @@ def frame(content: Callable[[], Sequence[object]], columns: Sequence[str]) -> pa
     return pandas.DataFrame(content(), columns=list(columns))
 
 
-MENTION_COLUMNS = (
-    "system", "outcome", "kind", "sentence", "gold_start", "gold_end", "gold_label", "predicted_start",
-    "predicted_end", "predicted_label",
-)  # fmt: skip
-
-
-def mentions_frame(document: Evaluation) -> pandas.DataFrame:
-    """Every mention of an evaluation in memory, one row per counted event."""
-    content: list[tuple[object, ...]] = []
-    for name in document:
-        for event in document[name].events():
-            gold, predicted = (_event_side(event[side]) for side in ("gold", "predicted"))
-            sentence = next(side["sentence"] for side in (gold, predicted) if side)
-            cells = [side.get(key) for side in (gold, predicted) for key in ("start", "end", "label")]
-            outcome = str(event["outcome"])
-            content.append((name, outcome, say.OUTCOMES[outcome], sentence, *cells))
-    return frame(lambda: content, MENTION_COLUMNS)
-
-
-def _event_side(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}
-
-
 def to_polars(document: DocumentLike) -> polars.DataFrame:
     """The rows as a polars data frame."""
     try:
         import polars
     except ImportError as error:
         raise _missing("polars") from error
-    texts = dict.fromkeys(COLUMNS[:7], polars.String)
-    schema = {**texts, **dict.fromkeys(COLUMNS[7:10], polars.Float64), "gold": polars.Int64}
-    return polars.DataFrame(rows(document), schema=schema)
+    schema = {**dict.fromkeys(TEXTS, polars.String), **dict.fromkeys(NUMBERS, polars.Float64)}
+    return polars.DataFrame(rows(document), schema={**schema, "gold": polars.Int64})
+
+
+def _missing(package: str) -> MissingExtra:
+    return MissingExtra(
+        f"a {package} frame needs the package {package!r}, which is not installed.\n"
+        f"Install it with: pip install {package}"
+    )
 
 
 def to_arrow(document: DocumentLike, table: str = "scores") -> pyarrow.Table:
@@ -267,7 +299,7 @@ def to_arrow(document: DocumentLike, table: str = "scores") -> pyarrow.Table:
         raise unknown("Arrow table", table, ARROW_TABLES)
     text, number, whole = pyarrow.string(), pyarrow.float64(), pyarrow.int64()
     if table == "scores":
-        types = {**dict.fromkeys(COLUMNS[:7], text), **dict.fromkeys(COLUMNS[7:10], number), "gold": whole}
+        types = {**dict.fromkeys(TEXTS, text), **dict.fromkeys(NUMBERS, number), "gold": whole}
         return pyarrow.Table.from_pylist(rows(document), schema=pyarrow.schema(types.items()))
     names = ("system", "side", "sentence", "start", "end", "label", "text", "outcome")
     types = {name: whole if name in ("sentence", "start", "end") else text for name in names}
@@ -298,68 +330,27 @@ def _quoted(words: Sequence[str], positions: str) -> str | None:
     return ("" if positions == "character" else " ").join(words) or None
 
 
-def _missing(package: str) -> MissingExtra:
-    return MissingExtra(
-        f"a {package} frame needs the package {package!r}, which is not installed.\n"
-        f"Install it with: pip install {package}"
-    )
+MENTION_COLUMNS = (
+    "system", "outcome", "kind", "sentence", "gold_start", "gold_end", "gold_label", "predicted_start",
+    "predicted_end", "predicted_label",
+)  # fmt: skip
 
 
-def _system_rows(
-    dataset: str | None, system: str, run: str | None, scored: SystemScores
-) -> Iterator[ScoreRow]:
-    for kind, name, part, gold, interval, scores in _cells(scored):
-        for score, value in scores.items():
-            low, high = interval.get(score) or (None, None)
-            yield {
-                "dataset": dataset, "system": system, "run": run, "kind": kind, "name": name, "part": part,
-                "score": score, "value": value, "low": low, "high": high, "gold": gold,
-            }  # fmt: skip
+def mentions_frame(document: Evaluation) -> pandas.DataFrame:
+    """Every mention of an evaluation in memory, one row per counted event."""
+    content: list[tuple[object, ...]] = []
+    for name in document:
+        for event in document[name].events():
+            gold, predicted = (_event_side(event[side]) for side in ("gold", "predicted"))
+            sentence = next(side["sentence"] for side in (gold, predicted) if side)
+            cells = [side.get(key) for side in (gold, predicted) for key in ("start", "end", "label")]
+            outcome = str(event["outcome"])
+            content.append((name, outcome, say.OUTCOMES[outcome], sentence, *cells))
+    return frame(lambda: content, MENTION_COLUMNS)
 
 
-def _leak_rows(system: str, own: SystemLeaks) -> Iterator[ScoreRow]:
-    for kind, name, part, cell in _leak_cells(own):
-        for score in LEAK_RATES:
-            low, high = cell.ends(score) or (None, None)
-            yield {
-                "dataset": None, "system": system, "run": None, "kind": kind, "name": name, "part": part,
-                "score": score, "value": getattr(cell, score), "low": low, "high": high,
-                "gold": cell.mentions,
-            }  # fmt: skip
-
-
-_Scores: TypeAlias = dict[str, float | None]
-_Ends: TypeAlias = Mapping[str, Interval | None]
-_Cells: TypeAlias = Iterator[tuple[str, str | None, str | None, int | None, _Ends, _Scores]]
-
-
-def _three(rates: Rates | BucketScores) -> _Scores:
-    return {"precision": rates.precision, "recall": rates.recall, "f1": rates.f1, **rates.more}
-
-
-def _cells(scored: SystemScores) -> _Cells:
-    """Kind, name and part of every cell, its gold units, its intervals and its scores."""
-    exact, fair = scored.exact, scored.fair
-    overall = exact.overall
-    accuracy = None if isinstance(overall.accuracy, UnsetType) else overall.accuracy
-    scores = {**_three(overall), "accuracy": accuracy}
-    yield "overall", None, None, overall.gold, overall.interval, scores
-    yield "macro", None, None, None, exact.macro.interval, _three(exact.macro)
-    yield "weighted", None, None, None, exact.weighted.interval, _three(exact.weighted)
-    for label, cell in exact.labels.items():
-        yield "label", label, None, cell.gold, cell.interval, _three(cell)
-    yield "fair", None, None, None, fair.overall.interval, _three(fair.overall)
-    for label, rates in fair.labels.items():
-        yield "fair", label, None, None, rates.interval, _three(rates)
-    for kind in ERRORS:
-        gain = scored.gains.of(kind)
-        yield "gain", kind, None, None, gain.interval, {"gain": gain.gain}
-    for subset, recalls in scored.tough.items():
-        for part, row in ((None, recalls.overall), *recalls.labels.items()):
-            yield "tough", subset, part, row.mentions, row.interval, {"recall": row.recall}
-    for attribute, table in scored.attributes.items():
-        for bucket in table.buckets:
-            yield "attribute", attribute, bucket.name, bucket.gold, bucket.interval, _three(bucket)
+def _event_side(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
 
 
 # ---- continuous integration: a Markdown summary, and thresholds as JUnit XML -----------------------
@@ -450,27 +441,32 @@ def _sign(check: Checked) -> str:
 def _changes(changes: Sequence[ChangedScore], confidence: float) -> str:
     """One row per system: the score before and now, the difference with its interval, and p."""
     score = changes[0].score
-    rows = [
-        f"| system | {score} before | {score} now | difference | {100 * confidence:g} % interval | p |",
-        "|---|---:|---:|---:|---|---:|",
-    ]
+    titles = (
+        "system",
+        f"{score} before",
+        f"{score} now",
+        "difference",
+        f"{100 * confidence:g} % interval",
+        "p",
+    )
+    listed: list[tuple[Cell, ...]] = []
     for change in changes:
-        cells = [markdown(say.visible(change.system)), _f1(change.before), _f1(change.after)]
-        if change.new:
-            cells += ["new, untested", "", ""]
-        else:
-            low, high = change.interval or (None, None)
-            bounds = "" if low is None or high is None else f"{100 * low:+.2f} to {100 * high:+.2f}"
-            difference = "n/a" if change.difference is None else f"{100 * change.difference:+.2f}"
-            is_real = low is not None and high is not None and (low > 0 or high < 0)
-            is_real &= change.p is not None and change.p < LEVEL
-            cells += [
-                f"**{difference}**" if is_real else difference,
-                bounds,
-                "not tested" if change.p is None else say.p_value(change.p),
-            ]
-        rows.append("| " + " | ".join(cells) + " |")
-    return "### Since the earlier result\n\n" + "\n".join(rows)
+        name, before, after = visible(change.system), _two_places(change.before), _two_places(change.after)
+        low, high = change.interval or (None, None)
+        bounds, is_real = "", False
+        if low is not None and high is not None:
+            bounds = f"{100 * low:+.2f} to {100 * high:+.2f}"
+            is_real = not low <= 0 <= high and change.p is not None and change.p < LEVEL
+        moved = "n/a" if change.difference is None else f"{100 * change.difference:+.2f}"
+        p = Number(change.p, "not tested" if change.p is None else say.p_value(change.p))
+        tested = (Number(change.difference, moved, best=is_real), bounds, p)
+        listed.append((name, before, after, *(("new, untested", "", "") if change.new else tested)))
+    return "### Since the earlier result\n\n" + Table("", "", titles, tuple(listed)).to_markdown()
+
+
+def _two_places(value: float | None) -> Number:
+    """A score with two decimals, as in gates, because a pull request may change little."""
+    return Number(value, "n/a" if value is None else f"{100 * value:.2f}")
 
 
 def _changed(document: Document, earlier: DocumentLike) -> list[str]:
@@ -485,13 +481,8 @@ def _changed(document: Document, earlier: DocumentLike) -> list[str]:
     parts = [markdown(" ".join(map(str, told)))]
     for section in shown.sections:
         kind, title = section.name.partition("-")[0], markdown(say.capital(str(section.title)))
-        grid = section.table
-        if kind == "labels" and grid is not None:
-            titles = [column.title for column in grid.columns]
-            rules = ["---:" if column.right else "---" for column in grid.columns]
-            rows = [[markdown(text_of(cell)) for cell in row] for row in grid.rows]
-            lines = ["| " + " | ".join(row) + " |" for row in (titles, rules, *rows)]
-            parts.append("\n".join(lines))
+        if kind == "labels" and (table := paper(section)):
+            parts.append(replace(table, caption="").to_markdown())
         for block in section.blocks:
             if kind not in ("broken", "fixed") or not isinstance(block, Paragraphs):
                 continue
@@ -503,11 +494,6 @@ def _changed(document: Document, earlier: DocumentLike) -> list[str]:
                 else f"<details><summary>{about}</summary>\n\n{quoted}\n\n</details>"
             )
     return parts
-
-
-def _f1(value: float | None) -> str:
-    """A score with two decimals, as in gates, because a pull request may change little."""
-    return "n/a" if value is None else f"{100 * value:.2f}"
 
 
 def step_summary(
@@ -567,18 +553,14 @@ _FOLDED = ("errors", "labels", "tough", "model_wise", "rank_flips")
 # ---- the `model-index` of a model card, as YAML that needs no YAML package -------------------------
 
 
-_METRICS: tuple[tuple[str, str, Callable[[SystemScores], object]], ...] = (
-    ("f1", "F1", lambda system: system.exact.overall.f1),
-    ("precision", "Precision", lambda system: system.exact.overall.precision),
-    ("recall", "Recall", lambda system: system.exact.overall.recall),
-    (
-        "accuracy",
-        "Accuracy",
-        lambda system: None if system.exact.overall.accuracy is UNSET else system.exact.overall.accuracy,
-    ),
-    ("f1", "Macro F1", lambda system: system.exact.macro.f1),
-    ("f1", "Fair F1", lambda system: system.fair.overall.f1),
-)
+_METRICS = {  # the key in `flat`: the type of the metric, and its name
+    "f1": ("f1", "F1"),
+    "precision": ("precision", "Precision"),
+    "recall": ("recall", "Recall"),
+    "accuracy": ("accuracy", "Accuracy"),
+    "macro/f1": ("f1", "Macro F1"),
+    "fair/f1": ("f1", "Fair F1"),
+}
 
 
 def model_index(document: DocumentLike, *, name: str | None = None, dataset: str | None = None) -> str:
@@ -591,7 +573,9 @@ def model_index(document: DocumentLike, *, name: str | None = None, dataset: str
         dataset: the dataset's identifier, if there is one dataset; by default its name in the document.
     """
     typed = as_document(document)
-    scored = _by_system(typed)
+    scored: dict[str, list[tuple[str, Mapping[str, Spread]]]] = {}
+    for (on, system), means in _means(typed).items():
+        scored.setdefault(system, []).append((on or "unknown", means))
     # This is a comment because a `source` would need a URL; `visible` keeps it on one line.
     lines = [f"# {visible(short_signature(typed.signature))}"] if typed.signature else []
     lines.append("model-index:")
@@ -608,12 +592,11 @@ def model_index(document: DocumentLike, *, name: str | None = None, dataset: str
                 f"      type: {_text(dataset if dataset and len(results) == 1 else dataset_name)}",
                 "    metrics:",
             ]
-            for kind, title, score in _METRICS:
-                value = score(scores)
-                if defined(value):
+            for key, (kind, title) in _METRICS.items():
+                if scores[key].mean is not None:
                     lines += [
                         f"    - type: {_text(kind)}",
-                        f"      value: {value!r}",
+                        f"      value: {scores[key].mean!r}",
                         f"      name: {_text(title)}",
                     ]
     return "\n".join(lines) + "\n" if scored else "model-index: []\n"
@@ -669,15 +652,6 @@ def dataset_card(document: DocumentLike, *, dataset: str | None = None) -> str:
     return json.dumps(card, indent=1, ensure_ascii=False) + "\n"
 
 
-def _by_system(document: Document) -> dict[str, list[tuple[str, SystemScores]]]:
-    """For every system, the names of its datasets with its scores on each; means if it has several runs."""
-    scored: dict[str, list[tuple[str, SystemScores]]] = {}
-    for shown in shown_datasets(document.without_sentences()):
-        for system, scores in shown.averaged.systems.items():
-            scored.setdefault(system, []).append((shown.name or "unknown", scores))
-    return scored
-
-
 def _text(value: object) -> str:
     return json.dumps(visible(value))
 
@@ -720,49 +694,35 @@ def log(
     TRACKERS[tracker](typed, to, scalars(typed, prefix), prefix, step, html)
 
 
+_BOUNDED = ("overall", "macro", "weighted", "fair", "label")  # the kinds whose intervals are logged
+
+
 def scalars(document: Document, prefix: str = "") -> dict[str, float]:
     """The defined scores of a document, the ends of their intervals, and the differences between systems."""
-    named = [*flat(document).items(), *_intervals(document), *_differences(document)]
-    return {prefix + visible(name): value for name, value in named if not math.isnan(value)}
+    named: list[tuple[str, float | None]] = [*flat(document).items(), *_differences(document)]
+    if not isinstance(document, Study):
+        for name, row in _named(document, _BOUNDED).items():
+            named += [(f"{name}_low", row.low), (f"{name}_high", row.high)]
+    return {
+        prefix + visible(name): value for name, value in named if value is not None and not math.isnan(value)
+    }
 
 
-def _intervals(document: Document) -> Iterator[tuple[str, float]]:
-    if not isinstance(document, Evaluation):
-        return
-    for name, system in document.systems.items():
-        prefix = "" if len(document.systems) == 1 else f"{name}/"
-        parts: dict[str, Rates] = {
-            "": system.exact.overall, "macro/": system.exact.macro, "weighted/": system.exact.weighted,
-            "fair/": system.fair.overall,
-            **{f"label/{label}/": cell for label, cell in system.exact.labels.items()},
-        }  # fmt: skip
-        for part, rates in parts.items():
-            ends = None if isinstance(rates.interval, UnsetType) else rates.interval
-            for score, bounds in (ends or {}).items():
-                low, high = bounds or (None, None)
-                yield f"{prefix}{part}{score}_low", math.nan if low is None else low
-                yield f"{prefix}{part}{score}_high", math.nan if high is None else high
-
-
-def _differences(document: Document) -> Iterator[tuple[str, float]]:
+def _differences(document: Document) -> Iterator[tuple[str, float | None]]:
     """The differences in F1 between compared systems, with intervals and p-values."""
-    compared: list[tuple[str, Comparison]] = []
-    if isinstance(document, Evaluation):
-        compared = [("", row) for row in document.comparisons]
-    elif isinstance(document, Study):
-        compared = [(f"{name}/", row) for name, part in document.datasets.items() for row in part.comparisons]
-    for prefix, comparison in compared:
-        for row in comparison.scores:
-            if tuple(row.path) != ("exact", "overall", "f1") or row.difference is None:
-                continue
-            name = f"{prefix}difference/{comparison.systems[0]}/{comparison.systems[1]}/f1"
-            yield name, row.difference
-            if row.interval:
-                low, high = row.interval
-                yield f"{name}_low", math.nan if low is None else low
-                yield f"{name}_high", math.nan if high is None else high
-            if row.p is not None:
-                yield f"{name}_p", row.p
+    if not isinstance(document, ScoreGrid):
+        return
+    for dataset, part in document.datasets.items():
+        for comparison in part.comparisons:
+            pair = "/".join(comparison.systems)
+            name = (
+                f"{dataset}/difference/{pair}/f1" if isinstance(document, Study) else f"difference/{pair}/f1"
+            )
+            for row in comparison.scores:
+                if tuple(row.path) == ("exact", "overall", "f1") and row.difference is not None:
+                    low, high = row.interval or (None, None)
+                    yield from ((name, row.difference), (f"{name}_low", low), (f"{name}_high", high))
+                    yield f"{name}_p", row.p
 
 
 Values = Mapping[str, float]

@@ -18,7 +18,19 @@ from spanwise.views import has_view, view
 from spanwise.views.cells import Interval, Number, text_of
 from spanwise.views.cells import PaperCell as Cell
 
-__all__ = ["Cell", "Interval", "Number", "Table", "latex", "markdown", "names", "table", "tables", "text_of"]
+__all__ = [
+    "Cell",
+    "Interval",
+    "Number",
+    "Table",
+    "latex",
+    "markdown",
+    "names",
+    "paper",
+    "table",
+    "tables",
+    "text_of",
+]
 
 
 def names(document: DocumentLike) -> list[str]:
