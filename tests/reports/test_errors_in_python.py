@@ -123,3 +123,16 @@ def test_the_command_takes_words(folder: Path, capsys: pytest.CaptureFixture[str
     code = "toughness=UNSEEN-TOKENS"
     main(["errors", gold, predicted, "--train", train, "--outcome", "BE", "--where", code])
     assert words == capsys.readouterr().out != ""
+
+
+def test_the_command_lists_at_most_as_many_as_asked_for(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / f"{name}.conll") for name in ("gold", "shortsighted")]
+    assert main(["errors", *files, "--as", "csv", "--most", "3"]) == 0
+    shown = capsys.readouterr()
+    assert len(shown.out.splitlines()) == 1 + 3
+    assert shown.err.splitlines()[-1].endswith(" errors, of which 3 are listed")
+    assert main(["errors", *files, "--as", "csv", "--most", "9999"]) == 0
+    assert "listed" not in capsys.readouterr().err
+    assert main(["errors", *files, "--most", "0"]) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from spanwise.cli.main import main
 from spanwise.demo import generate
 from spanwise.document.evaluation import Evaluation
 from spanwise.reports.errors import listing
+from spanwise.reports.terminal._layout import command_lines
 from spanwise.tasks import tasks
 from spanwise.views.tasks import TaskWords, shown_tasks
 
@@ -131,6 +133,28 @@ def _works(task: TaskWords, result: Evaluation, capsys: pytest.CaptureFixture[st
         gold = {id(error.gold) for error in errors if error.gold is not None}
         assert task.number in (len(errors), len(gold))
         assert shown.err.splitlines()[-1] == f"{len(errors):,} errors"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_a_wrapped_command_is_the_same_to_a_shell(width: int) -> None:
+    words = [
+        "spanwise",
+        "errors",
+        "r.json",
+        "--pattern",
+        "missed: precedes .",
+        "--system",
+        'it\'s "b"',
+        "x" * 90,
+    ]
+    screen = "".join(
+        "".join(piece for piece, _ in line) + "\n" for line in command_lines(shlex.join(words), width)
+    )
+    run = subprocess.run(
+        ["bash", "-c", f"spanwise() {{ printf '%s\\n' \"$@\"; }}\n{screen}"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert run.stdout.splitlines() == words[1:]
 
 
 def test_in_memory_a_task_has_no_command() -> None:

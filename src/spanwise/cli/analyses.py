@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 ERRORS_EXAMPLES = """examples:
-  spanwise errors gold.conll pred.conll --outcome LE --gold ORG --predicted LOC
+  spanwise errors gold.conll pred.conll --kind 'wrong label' --gold ORG --most 5
   spanwise errors run.json --system crf --outcome BE --as csv -o boundaries.csv
   spanwise errors gold.conll pred.conll --train train.conll --tough UNSEEN-TOKENS
   spanwise errors gold.conll pred.conll --bucket entity_length=XL --as jsonl
@@ -125,6 +125,7 @@ def add_errors(parser: argparse.ArgumentParser) -> None:
         help="write to a file instead of standard output; with --as parquet any folder that Spark can "
         "write to",
     )  # fmt: skip
+    group.add_argument("--most", metavar="N", type=int, help="list at most N errors (not with --as parquet)")
     add_screen(group, "text")
     group = parser.add_argument_group("what to compute (not with RESULT.json)")
     add_train(group)
@@ -163,6 +164,10 @@ def run_errors(args: argparse.Namespace) -> int:
         raise ChoiceError(
             "patterns are found over all errors, so Spark cannot select them.\nLeave out --as parquet."
         )
+    if args.most is not None and args.most < 1:
+        raise ChoiceError(f"--most is {args.most}, but must be 1 or more.")
+    if args.form == "parquet" and args.most is not None:
+        raise ChoiceError("a folder that Spark writes has every error.\nLeave out --most.")
     if args.form == "parquet":
         return _write_frame(args, bucket)
     document = _document(args)
@@ -174,19 +179,22 @@ def run_errors(args: argparse.Namespace) -> int:
         pattern=args.pattern,
         **_filters(args, bucket),
     )
-    write_output(_formatted(args, errors), args.output)
+    write_output(_formatted(args, errors[: args.most]), args.output)
     missing = incomplete(document)
     if missing:
         say(f"spanwise: {missing}")
     gold = {row.path for row in document.inputs if row.role == "gold"}
     if args.systems and any(row.path in gold for row in document.inputs if row.role == "predicted"):
         say("spanwise: gold and predictions are the same file, which cannot have errors. Name two files.")
-    _say_number(len(errors))
+    _say_number(len(errors), args.most)
     return 0
 
 
-def _say_number(errors: int) -> None:
-    say(f"{errors:,} {'error' if errors == 1 else 'errors'}")
+def _say_number(errors: int, most: int | None = None) -> None:
+    cut = (
+        "" if most is None or most >= errors else f", of which {most:,} {'is' if most == 1 else 'are'} listed"
+    )
+    say(f"{errors:,} {'error' if errors == 1 else 'errors'}{cut}")
 
 
 def _write_frame(args: argparse.Namespace, bucket: tuple[str, str] | None) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -719,5 +720,6 @@ def show(document: Document, *, saved: Sequence[str] = (), args: argparse.Namesp
             saved=saved,
             signature=args.signature,
             detail=getattr(args, "detail", None) or "usual",
+            command=shlex.join(["spanwise", *args.command_line]) if "command_line" in args else None,
         )
     )

@@ -32,6 +32,7 @@ def render(
     seconds: float | None = None,
     signature: Literal["short", "long"] = "short",
     detail: Detail = "usual",
+    command: str | None = None,
 ) -> str:
     """Render the document as a screen with at most `width` cells per line.
 
@@ -42,6 +43,7 @@ def render(
         seconds: how long the computation took, shown at the top.
         signature: "short" leaves out settings that have their default values, "long" shows all of them.
         detail: of an evaluation or a study, "brief" stops after the findings, "full" shows every table.
+        command: the command that was run, whose next steps are shown, if the document does not name it.
     """
     from spanwise.document.evaluation import Evaluation
     from spanwise.document.loading import as_document
@@ -57,7 +59,7 @@ def render(
         case _ if has_view(document):
             lines = _view.lines(document, room, seconds if document.kind in TIMED else None)
         case Evaluation() | Study():
-            lines = _answer.lines(document, room, seconds, saved, detail)
+            lines = _answer.lines(document, room, seconds, saved, detail, command)
         case _:
             module, function = SCREENS[document.kind].split(":")
             timing = (seconds,) if document.kind in TIMED else ()

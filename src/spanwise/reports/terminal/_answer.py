@@ -25,13 +25,19 @@ MOST_LINES = 60  # of a study's screen, unless it is shown in full
 
 
 def lines(
-    document: Evaluation | Study, width: int, seconds: float | None, saved: Sequence[str], detail: Detail
+    document: Evaluation | Study,
+    width: int,
+    seconds: float | None,
+    saved: Sequence[str],
+    detail: Detail,
+    command: str | None,
 ) -> list[ScreenLine]:
     """The answer first; then findings, tables, inputs and the next commands."""
     top = [*answer(document, width), *findings(document, width)]
     if isinstance(document, Evaluation):
         top += tasks(document, width, saved)
-    next_lines = next_steps(document, width, saved, full=detail == "full")
+    run = document.settings.command or command
+    next_lines = next_steps(document, width, saved, str(run or ""), full=detail == "full")
     if detail == "brief":
         return [*top, *next_lines]
     full = detail == "full"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
@@ -432,7 +434,7 @@ def files(
 ) -> list[ScreenLine]:
     """One row per file: role, path, and the main facts about it."""
     shown = inputs if len(inputs) <= _MOST_FILES + 2 else inputs[:_MOST_FILES]
-    paths = [tail(row.path, max(16, width // 5)) for row in shown]
+    paths = [tail(row.path, max(20, width // 4)) for row in shown]
     room = max((cell_len(path) for path in paths), default=0)
     lines: list[ScreenLine] = []
     for path, row in zip(paths, shown, strict=True):
@@ -586,25 +588,34 @@ def in_words(document: Document, width: int) -> list[ScreenLine]:
 
 
 def next_steps(
-    document: Evaluation | Study, width: int, saved: Sequence[str], *, full: bool = True
+    document: Evaluation | Study, width: int, saved: Sequence[str], command: str, *, full: bool = True
 ) -> list[ScreenLine]:
-    """Commands to run next that were not run yet, with the paths that were given."""
-    settings = document.settings
-    if not settings.command:
-        return []  # called from Python, where there is no command to continue
-    again = " ".join(word for word in str(settings.command).split(" ") if word not in ("--brief", "--full"))
+    """Commands to run next that were not run yet, with the paths that were given.
+
+    Args:
+        command: the command that was run; empty if it was Python, where there is none to continue.
+        full: whether all tables are shown already.
+    """
+    if not command:
+        return []
+    again = " ".join(word for word in command.split(" ") if word not in ("--brief", "--full"))
     steps = [*_errors_to_read(document, again)] if isinstance(document, Evaluation) else []
     trained = any(row.role == "train" for row in document.inputs)
     if not trained and again.startswith("spanwise evaluate "):
         steps.append((f"{say.visible(again)} --train FILE", "what training never showed"))
     result = next((path for path in saved if str(path).endswith(".json")), None)
     paged = any(str(path).endswith(".html") for path in saved)
+    study = isinstance(document, Study)
     if result is not None and not paged:
-        steps.append((f"spanwise report {_quoted(result)} -o report.html", "interactive, one file"))
-    elif result is not None:
+        page = "study.html" if study else "report.html"
+        steps.append((f"spanwise report {_quoted(result)} -o {page}", "interactive, one file"))
+    elif result is not None and not study:
         steps.append((f"spanwise table {_quoted(result)} labels", "for a paper: LaTeX, Markdown or CSV"))
     elif not paged:
-        steps.append((f"{say.visible(again)} --html report.html", "interactive, one file"))
+        page = "--json study.json" if study else "--html report.html"
+        steps.append((f"{say.visible(again)} {page}", "to report it" if study else "interactive, one file"))
+    if result is not None and study:
+        steps.append((f"spanwise paper {_quoted(result)} -o paper/", "table, figure and tests in LaTeX"))
     if not full and (isinstance(document, Study) or len(document.systems) > 1):
         steps.append((f"{say.visible(again)} --full", "all tables"))
     lines = heading("Next", "", width)
@@ -613,10 +624,7 @@ def next_steps(
             gap = width - 4 - cell_len(call) - cell_len(note)
             lines.append([(f"  {call}", ""), (" " * gap, ""), (note, "faint")])
         else:
-            lines += [
-                [("  " if index == 0 else "    ", ""), *line[1:]]
-                for index, line in enumerate(command_lines(call, width))
-            ]
+            lines += command_lines(call, width, indent=2)
     return lines
 
 
@@ -640,11 +648,61 @@ def _is_merged(inputs: Sequence[Input]) -> bool:
     return bool(gold & {row.path for row in inputs if row.role == "predicted"})
 
 
-def command_lines(command: str, width: int) -> list[ScreenLine]:
-    """A command, indented where it is wrapped."""
-    # Wrapped with the shell's line continuation, so that the command can still be pasted.
-    lines = flow([[(word, "")] for word in command.split(" ")], width - 2, indent=4, join=" ")
-    return [[*line, (" \\", "")] for line in lines[:-1]] + lines[-1:]
+def command_lines(command: str, width: int, *, indent: int = 4, rest: int = 4) -> list[ScreenLine]:
+    """A command, wrapped so that it still runs when it is pasted.
+
+    Args:
+        indent: the indentation of the first line.
+        rest: that of all others.
+
+    Examples:
+        >>> for line in command_lines("spanwise errors r.json --pattern 'stops before of'", 30):
+        ...     print("".join(piece for piece, _ in line))
+            spanwise errors r.json \\
+            --pattern \\
+            'stops before of'
+    """
+    # Wrapped with the shell's line continuation, which is not one inside quotes. A word that is too long
+    # for a line goes on at the start of the next one, since a blank would end it. Options stay with their
+    # values if possible.
+    lines: list[str] = []
+    words = _WORD.findall(command)
+    for word, value in zip(words, [*words[1:], "-"], strict=True):
+        with_value = word.startswith("-") and not value.startswith("-")
+        together = f"{word} {value}" if with_value else word
+        if lines and cell_len(lines[-1]) + cell_len(together) + 3 <= width:
+            lines[-1] += f" {word}"
+        else:
+            first, *others = _chunks(word, width - max(indent, rest) - 2)
+            lines += [" " * (rest if lines else indent) + first, *others]
+    return [
+        [(line, ""), *([(_joint(line, lines[at]), "")] if at < len(lines) else [])]
+        for at, line in enumerate(lines, start=1)
+    ]
+
+
+_WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|\\.|\S)+""")  # a word of a command, with what it quotes
+
+
+def _joint(line: str, following: str) -> str:
+    """The end of a wrapped line: a blank ends the last word unless the next line continues it."""
+    return " \\" if following.startswith(" ") else "\\"
+
+
+def _chunks(word: str, width: int) -> list[str]:
+    """A word of a command in parts of at most `width` cells, each quoted for the shell."""
+    if cell_len(word) <= width:
+        return [word]
+    try:
+        value = "".join(shlex.split(word))
+    except ValueError:  # an open quote
+        value = word
+    chunks = [""]
+    for character in value:
+        if cell_len(shlex.quote(chunks[-1] + character)) > width:
+            chunks.append("")
+        chunks[-1] += character
+    return [shlex.quote(chunk) for chunk in chunks]
 
 
 def _first_system(document: Evaluation) -> str | None:

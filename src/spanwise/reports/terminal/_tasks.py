@@ -25,7 +25,7 @@ def tasks(document: Evaluation, width: int, saved: Sequence[str] = ()) -> list[S
         lines.append([(f"  {number}  ", "mark"), *first[1:], (" " * gap, ""), (task.gain, "strong")])
         lines += [*rest, *sentence(task.reason, width, indent=5, style="faint")]
         if task.command:
-            lines += [[("     ", ""), *line[1:]] for line in command_lines(task.command, width)]
+            lines += command_lines(task.command, width, indent=5, rest=5)
     more = len(rows) - MOST_LISTED
     if more > 0:
         lines += sentence(f"{say.plural(more, 'more task')} on the page.", width, style="faint")
