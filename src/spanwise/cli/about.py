@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spanwise.cli.arguments import Command, add_screen, add_setting, show
+from spanwise.cli.arguments import Command, Either, Options, named, positional, screen, show
+from spanwise.settings import Setting
 from spanwise.streams import say
 
 if TYPE_CHECKING:
@@ -25,23 +26,17 @@ DEMO_EXAMPLES = """examples:
   spanwise demo large --sentences 2000000 --only-files"""
 
 
-def add_demo(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise demo`."""
-    parser.add_argument(
-        "folder", metavar="DIR", nargs="?", default="spanwise-demo", help="where to put the files"
-    )
-    parser.add_argument(
-        "--sentences",
-        type=int,
-        default=1000,
-        help="number of test sentences, or of documents with --tuples (default: 1000)",
-    )
-    kinds = parser.add_mutually_exclusive_group()
-    kinds.add_argument("--nested", action="store_true", help="include mentions inside mentions (as JSONL)")
-    kinds.add_argument("--tuples", action="store_true", help="relations between mentions, and two systems")
-    add_setting(parser, "seed", help="random seed of the corpus and the systems (default: 0)")
-    parser.add_argument("--only-files", action="store_true", help="write the files without evaluating them")
-    add_screen(parser)
+DEMO = Options(
+    positional("folder", "DIR", "where to put the files", nargs="?", default="spanwise-demo"),
+    Setting("sentences", "number of test sentences, or of documents with --tuples (default: 1000)", 1000),
+    Either("", {
+        "nested": "include mentions inside mentions (as JSONL)",
+        "tuples": "relations between mentions, and two systems",
+    }),
+    named("seed", help="random seed of the corpus and the systems (default: 0)"),
+    Setting("only_files", "write the files without evaluating them", False),
+    screen(),
+)  # fmt: skip
 
 
 def run_demo(args: argparse.Namespace) -> int:
@@ -177,10 +172,10 @@ LIST_EXAMPLES = """examples:
   spanwise list formats --json"""
 
 
-def add_list(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise list`."""
-    parser.add_argument("kind", metavar="KIND", nargs="?", help="one of: " + ", ".join(KINDS))
-    parser.add_argument("--json", action="store_true", help="print JSON")
+LIST = Options(
+    positional("kind", "KIND", "one of: " + ", ".join(KINDS), nargs="?"),
+    Setting("json", "print JSON", False),
+)
 
 
 def run_list(args: argparse.Namespace) -> int:
@@ -254,10 +249,10 @@ CITE_EXAMPLES = """examples:
   spanwise cite tu2021tmr --bibtex"""
 
 
-def add_cite(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise cite`."""
-    parser.add_argument("names", metavar="PAPER", nargs="*", help="the papers to print (default: all)")
-    parser.add_argument("--bibtex", action="store_true", help="print BibTeX entries")
+CITE = Options(
+    positional("names", "PAPER", "the papers to print (default: all)", nargs="*"),
+    Setting("bibtex", "print BibTeX entries", False),
+)
 
 
 def run_cite(args: argparse.Namespace) -> int:
@@ -281,7 +276,7 @@ def run_cite(args: argparse.Namespace) -> int:
 
 
 COMMANDS = {
-    "demo": Command(add_demo, run_demo, DEMO_EXAMPLES),
-    "list": Command(add_list, run_list, LIST_EXAMPLES),
-    "cite": Command(add_cite, run_cite, CITE_EXAMPLES),
+    "demo": Command(DEMO, run_demo, DEMO_EXAMPLES),
+    "list": Command(LIST, run_list, LIST_EXAMPLES),
+    "cite": Command(CITE, run_cite, CITE_EXAMPLES),
 }

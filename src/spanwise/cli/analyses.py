@@ -8,30 +8,33 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from spanwise.cli.arguments import (
+    ANSWERS,
+    ENGINE,
+    JSON,
+    MERGED_GOLD,
+    PLACING,
+    PREDICTIONS,
+    READING,
+    SHOWN,
     Command,
-    add_align,
-    add_answers,
-    add_attributes,
-    add_document,
-    add_engine,
-    add_parts,
-    add_policy,
-    add_reading,
-    add_scores,
-    add_screen,
-    add_setting,
-    add_train,
-    add_width,
-    add_words,
+    Group,
+    Options,
     answer_keywords,
     answers_of,
     engine_of,
     finish_document,
-    flag_default,
+    named,
+    options_of,
+    output,
+    positional,
     reading_of,
     say_lost,
+    screen,
+    shown,
     spark_reads,
+    to,
     training_files,
+    width,
     write_output,
 )
 from spanwise.cli.evaluating import (
@@ -47,7 +50,7 @@ from spanwise.cli.evaluating import (
     split_runs,
 )
 from spanwise.errors import ChoiceError
-from spanwise.settings import SETTINGS
+from spanwise.settings import Setting
 from spanwise.streams import say
 
 if TYPE_CHECKING:
@@ -65,86 +68,71 @@ ERRORS_EXAMPLES = """examples:
 _NO_LIMIT = 10**9
 
 
-def add_errors(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise errors`."""
-    parser.add_argument("gold", metavar="GOLD", help="gold annotation, a file with both tags, or RESULT.json")
-    parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
-    group = parser.add_argument_group("which errors")
-    group.add_argument(
-        "--kind", "--outcome", dest="outcome", often=True, metavar="KIND", action="append",
-        help="wrong label, wrong boundary (too short, too long, crossing), wrong label and boundary, missed "
-        "or spurious, or their codes LE, BE (BEs, BEl, BEo), LBE, FN and FP; separate several by commas",
-    )  # fmt: skip
-    group.add_argument(
-        "--gold", often=True, dest="gold_label", metavar="LABEL", help="the label of the gold mention"
-    )
-    group.add_argument(
-        "--predicted",
-        often=True,
-        dest="predicted_label",
-        metavar="LABEL",
-        help="the label of the predicted mention",
-    )
-    group.add_argument(
-        "--system", often=True, dest="chosen_system", metavar="NAME", help="the system, if there are several"
-    )
-    group.add_argument(
-        "--pattern", metavar="NAME",
-        help="errors that share a cause, as a task of evaluate names it: 'stops before of'",
-    )  # fmt: skip
-    group.add_argument("--dataset", metavar="NAME", help="the dataset, if a study has several")
-    group.add_argument(
-        "--runs", choices=["all", "some"],
-        help="errors that all runs of a system make, or that only some of them make",
-    )  # fmt: skip
-    group.add_argument(
-        "--bucket", metavar="ATTRIBUTE=NAME", help="mentions in a bucket, as the tables name it"
-    )
-    group.add_argument(
-        "--tough",
-        metavar="SUBSET",
-        help="gold mentions of a tough subset, such as 'never seen' or UNSEEN-ANY",
-    )
-    group.add_argument(
-        "--where", often=True, metavar="CONDITION",
-        help="mentions that meet a condition, such as 'label=MISC & entity_length>=3', 'never seen', "
-        "'text has of' or 'before the'",
-    )  # fmt: skip
-    group.add_argument(
-        "--over", choices=["error", "gold", "predicted"], default="error",
-        help="one entry per error, or per gold or predicted mention that is wrong (default: error)",
-    )  # fmt: skip
-    group = parser.add_argument_group("what to show and write")
-    group.add_argument(
-        "--as", often=True, dest="form", choices=["text", "jsonl", "csv", "parquet"], default="text",
-        help="text with the spans drawn under the tokens (default), JSON lines, CSV, or with --engine spark "
-        "a folder of Parquet files",
-    )  # fmt: skip
-    group.add_argument(
-        "-o", "--output", often=True, metavar="FILE",
-        help="write to a file instead of standard output; with --as parquet any folder that Spark can "
-        "write to",
-    )  # fmt: skip
-    group.add_argument("--most", metavar="N", type=int, help="list at most N errors (not with --as parquet)")
-    add_screen(group, "text")
-    group = parser.add_argument_group("what to compute (not with RESULT.json)")
-    add_train(group)
-    add_attributes(group, None, "the attributes that --bucket may name", given=False)
-    add_setting(group, "edges")
-    add_align(group)
-    group = parser.add_argument_group("answers without offsets")
-    add_policy(group)
-    add_answers(group)
-    add_engine(parser)
-    add_reading(parser)
-    # The remaining settings of `evaluate` do not affect errors.
-    unused = (
-        "name", "focus", "weights", "attribute", "cross", "vocabulary", "lowercase", "seed", "confidence",
-        "unit", "correction", "primary", "beta", "hierarchy", "hierarchy_separator", "examples",
-        "redact", "memory",
-    )  # fmt: skip
-    parser.set_defaults(**{name: flag_default(SETTINGS[name]) for name in unused})
-    parser.set_defaults(resamples=0, examples_cap=_NO_LIMIT, workers=1)
+ERRORS = Options(
+    positional("gold", "GOLD", "gold annotation, a file with both tags, or RESULT.json"),
+    PREDICTIONS,
+    Group("which errors", [
+        Setting(
+            "outcome",
+            "wrong label, wrong boundary (too short, too long, crossing), wrong label and boundary, missed "
+            "or spurious, or their codes LE, BE (BEs, BEl, BEo), LBE, FN and FP; separate several by commas",
+            type=list, metavar="KIND", flags=("--kind", "--outcome"), often=True,
+        ),
+        Setting(
+            "gold_label", "the label of the gold mention", metavar="LABEL", flags=("--gold",), often=True
+        ),
+        Setting(
+            "predicted_label", "the label of the predicted mention", metavar="LABEL", flags=("--predicted",),
+            often=True,
+        ),
+        Setting(
+            "chosen_system", "the system, if there are several", metavar="NAME", flags=("--system",),
+            often=True,
+        ),
+        Setting(
+            "pattern", "errors that share a cause, as a task of evaluate names it: 'stops before of'",
+            metavar="NAME",
+        ),
+        Setting("dataset", "the dataset, if a study has several", metavar="NAME"),
+        Setting(
+            "runs", "errors that all runs of a system make, or that only some of them make",
+            choices=("all", "some"),
+        ),
+        Setting("bucket", "mentions in a bucket, as the tables name it", metavar="ATTRIBUTE=NAME"),
+        Setting(
+            "tough", "gold mentions of a tough subset, such as 'never seen' or UNSEEN-ANY", metavar="SUBSET"
+        ),
+        Setting(
+            "where",
+            "mentions that meet a condition, such as 'label=MISC & entity_length>=3', 'never seen', "
+            "'text has of' or 'before the'", metavar="CONDITION", often=True,
+        ),
+        Setting(
+            "over", "one entry per error, or per gold or predicted mention that is wrong (default: error)",
+            "error", choices=("error", "gold", "predicted"),
+        ),
+    ]),
+    Group(SHOWN, [
+        Setting(
+            "form",
+            "text with the spans drawn under the tokens (default), JSON lines, CSV, or with --engine spark "
+            "a folder of Parquet files", "text", choices=("text", "jsonl", "csv", "parquet"),
+            flags=("--as",), often=True,
+        ),
+        output(
+            "write to a file instead of standard output; with --as parquet any folder that Spark can "
+            "write to", often=True,
+        ),
+        Setting("most", "list at most N errors (not with --as parquet)", type=int, metavar="N"),
+        *screen("text"),
+    ]),
+    Group("what to compute (not with RESULT.json)", [
+        *named("train"), *named("attributes", help="the attributes that --bucket may name"),
+        *named("buckets", "edges", "align"),
+    ]),
+    Group("answers without offsets", [ANSWERS, *PLACING]),
+    ENGINE, READING,
+)  # fmt: skip
 
 
 def run_errors(args: argparse.Namespace) -> int:
@@ -250,7 +238,7 @@ def _document(args: argparse.Namespace) -> Document:
         return load(args.gold)
     _choose_attributes(args)
     args.systems = split_runs(args.systems)
-    return evaluate_files(args)
+    return evaluate_files(args, resamples=0, examples_cap=_NO_LIMIT)
 
 
 def _choose_attributes(args: argparse.Namespace) -> None:
@@ -290,52 +278,11 @@ SLICES_EXAMPLES = """examples:
   spanwise errors gold.conll pred.conll --where 'label=MISC & entity_length>=3'"""
 
 
-def add_slices(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise slices`."""
-    parser.add_argument("gold", metavar="GOLD", help="gold annotation, or a file with both tags")
-    parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
-    group = parser.add_argument_group("what to search")
-    add_train(group)
-    group.add_argument(
-        "--over", often=True, choices=["recall", "f1", "hidden"], default="recall",
-        help="gold mentions that are missed (default: recall), missed and wrong mentions together (f1), or "
-        "gold mentions that are not wholly masked by predictions of any label (hidden)",
-    )  # fmt: skip
-    group.add_argument(
-        "--depth",
-        often=True,
-        type=int,
-        default=2,
-        help="the maximum number of conditions in a slice (default: 2)",
-    )
-    group.add_argument(
-        "--least",
-        type=int,
-        default=50,
-        help="the minimum number of mentions inside and outside a slice (default: 50)",
-    )
-    group.add_argument(
-        "--level", type=float, default=0.05, help="family-wise error rate, as a fraction (default: 0.05)"
-    )
-    group.add_argument("--flips", type=int, default=2000, help="random sign flips (default: 2000)")
-    add_setting(group, "seed", help="random seed of the flips (default: 0)")
-    group.add_argument(
-        "--confirm", often=True, action="store_true",
-        help="also find slices on one half of the documents and test the best five on the other",
-    )  # fmt: skip
-    add_setting(group, "unit", often=False)
-    add_attributes(
-        group, "fu20,label",
-        "names separated by commas, or all, fu20, fu19 (default: fu20,label); tough subsets are always "
-        "included",
-    )  # fmt: skip
-    add_words(group)
-    add_align(group)
-    add_parts(group, "search")
-    group = parser.add_argument_group("what to show and write")
-    add_document(group, redact=True)
-    add_engine(parser)
-    add_reading(parser)
+SLICES = Options(
+    positional("gold", "GOLD", "gold annotation, or a file with both tags"), PREDICTIONS,
+    Group("what to search", options_of("slices")),
+    shown(redact=True), ENGINE, READING,
+)  # fmt: skip
 
 
 def run_slices(args: argparse.Namespace) -> int:
@@ -356,21 +303,13 @@ EXPLAIN_EXAMPLES = """examples:
   spanwise explain merged.txt --json -"""
 
 
-def add_explain(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise explain`."""
-    parser.add_argument(
-        "gold", metavar="GOLD", help="gold annotation, or one file with gold and predicted tags"
-    )
-    parser.add_argument("predicted", metavar="PRED", nargs="?", help="predictions")
-    add_align(parser)
-    group = parser.add_argument_group("answers without offsets")
-    add_policy(group, often=True)
-    add_answers(group)
-    parser.add_argument(
-        "--json", often=True, metavar="FILE", help="write the rows as JSON (- for standard output)"
-    )
-    add_width(parser)
-    add_reading(parser)
+EXPLAIN = Options(
+    MERGED_GOLD, positional("predicted", "PRED", "predictions", nargs="?"),
+    named("align"),
+    Group("answers without offsets", [ANSWERS._replace(often=True), *PLACING]),
+    JSON._replace(help="write the rows as JSON (- for standard output)"), width(),
+    READING,
+)  # fmt: skip
 
 
 def run_explain(args: argparse.Namespace) -> int:
@@ -397,26 +336,18 @@ PLACE_EXAMPLES = """examples:
   spanwise place gold.conll answers.jsonl -o placed.jsonl --report unplaced.csv --html place.html"""
 
 
-def add_place(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise place`."""
-    parser.add_argument("gold", metavar="GOLD", help="the gold file, with tokens or text")
-    parser.add_argument("answers", metavar="ANSWERS", help="one JSON record per sentence or document")
-    group = parser.add_argument_group("how to place answers")
-    group.add_argument(
-        "--policy", often=True, metavar="NAME", default="ordered",
-        help="first, all, next or ordered (default), or the rule of uie, spacy-llm or langextract; "
-        "uniner and gollie compare strings",
-    )  # fmt: skip
-    add_answers(group)
-    group = parser.add_argument_group("what to show and write")
-    group.add_argument(
-        "-o", "--output", often=True, metavar="FILE", help="write the placed mentions (such as .jsonl)"
-    )
-    group.add_argument(
-        "--report", often=True, metavar="FILE", help="write the answers that could not be placed as CSV"
-    )
-    add_document(group)
-    add_reading(parser)
+PLACE = Options(
+    positional("gold", "GOLD", "the gold file, with tokens or text"),
+    positional("answers", "ANSWERS", "one JSON record per sentence or document"),
+    Group("how to place answers", options_of("place")),
+    shown(
+        output("write the placed mentions (such as .jsonl)", often=True),
+        Setting(
+            "report", "write the answers that could not be placed as CSV", metavar="FILE", often=True
+        ),
+    ),
+    READING,
+)  # fmt: skip
 
 
 def run_place(args: argparse.Namespace) -> int:
@@ -448,38 +379,11 @@ CONFIDENCE_EXAMPLES = """examples:
   spanwise apply --threshold 0.62 pred.jsonl -o kept.jsonl"""
 
 
-def add_confidence(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise confidence`."""
-    parser.add_argument("gold", metavar="GOLD", help="gold annotation")
-    parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
-    group = parser.add_argument_group("what to compute")
-    group.add_argument(
-        "--dev", often=True, metavar="FILE", nargs="+",
-        help="gold and predictions of a dev set, on which the threshold is chosen",
-    )  # fmt: skip
-    group.add_argument(
-        "--precision", often=True, type=float, default=0.95,
-        help="the precision to reach with the highest recall (default: 0.95; 95 means the same)",
-    )  # fmt: skip
-    group.add_argument(
-        "--recall", type=float,
-        help="the recall at which systems are compared (default: the highest that both reach)",
-    )  # fmt: skip
-    add_train(group)
-    add_attributes(
-        group, "none", "attributes whose buckets are assessed too, such as fu20 (default: none)",
-        given=False,
-    )  # fmt: skip
-    add_scores(group)
-    add_setting(group, "resamples")
-    add_setting(group, "seed")
-    add_setting(group, "unit", often=False)
-    add_align(group)
-    add_parts(group, "read files")
-    group = parser.add_argument_group("what to show and write")
-    add_document(group)
-    add_engine(parser)
-    add_reading(parser)
+CONFIDENCE = Options(
+    positional("gold", "GOLD", "gold annotation"), PREDICTIONS,
+    Group("what to compute", options_of("confidence")),
+    shown(), ENGINE, READING,
+)  # fmt: skip
 
 
 def run_confidence(args: argparse.Namespace) -> int:
@@ -507,16 +411,16 @@ APPLY_EXAMPLES = """examples:
   spanwise apply --threshold 0.5 pred.conll -o kept.conll --score-column 3 --tag-column 2"""
 
 
-def add_apply(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise apply`."""
-    parser.add_argument("predicted", metavar="PRED", help="predictions with scores")
-    parser.add_argument(
-        "--threshold", often=True, type=float, required=True, help="the minimum score of a prediction to keep"
-    )
-    parser.add_argument("-o", "--output", often=True, metavar="FILE", required=True, help="the file to write")
-    parser.add_argument("--to", often=True, metavar="FORMAT", help="its format (default: from the suffix)")
-    add_scores(parser.add_argument_group("where the scores are"))
-    add_reading(parser)
+APPLY = Options(
+    positional("predicted", "PRED", "predictions with scores"),
+    Setting(
+        "threshold", "the minimum score of a prediction to keep", type=float, required=True, often=True
+    ),
+    output("the file to write", required=True, often=True),
+    to("its format (default: from the suffix)", often=True),
+    Group("where the scores are", options_of("apply")),
+    READING,
+)  # fmt: skip
 
 
 def run_apply(args: argparse.Namespace) -> int:
@@ -536,10 +440,10 @@ def run_apply(args: argparse.Namespace) -> int:
 
 
 COMMANDS = {
-    "errors": Command(add_errors, run_errors, ERRORS_EXAMPLES),
-    "slices": Command(add_slices, run_slices, SLICES_EXAMPLES),
-    "explain": Command(add_explain, run_explain, EXPLAIN_EXAMPLES),
-    "place": Command(add_place, run_place, PLACE_EXAMPLES),
-    "confidence": Command(add_confidence, run_confidence, CONFIDENCE_EXAMPLES),
-    "apply": Command(add_apply, run_apply, APPLY_EXAMPLES),
+    "errors": Command(ERRORS, run_errors, ERRORS_EXAMPLES),
+    "slices": Command(SLICES, run_slices, SLICES_EXAMPLES),
+    "explain": Command(EXPLAIN, run_explain, EXPLAIN_EXAMPLES),
+    "place": Command(PLACE, run_place, PLACE_EXAMPLES),
+    "confidence": Command(CONFIDENCE, run_confidence, CONFIDENCE_EXAMPLES),
+    "apply": Command(APPLY, run_apply, APPLY_EXAMPLES),
 }

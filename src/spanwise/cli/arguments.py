@@ -15,7 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 from spanwise.errors import ChoiceError, InputError
-from spanwise.settings import SETTINGS, Setting, column
+from spanwise.settings import GROUPS, OPTIONS, SETTINGS, Setting, check_options
 from spanwise.streams import put, say
 
 if TYPE_CHECKING:
@@ -196,41 +196,98 @@ def say_lost(lost: Sequence[str]) -> None:
         say(f"lost: {'; '.join(lost)}")
 
 
-def add_reading(parser: argparse.ArgumentParser, *, without: Sequence[str] = ()) -> None:
-    """Add the options for reading files to a command."""
-    add_settings(parser.add_argument_group("how to read the files"), "read", without=without)
+class Group(NamedTuple):
+    """Options under a title."""
+
+    title: str
+    options: Sequence[Setting | Either]
 
 
-def add_settings(group: argparse._ActionsContainer, name: str, *, without: Sequence[str] = ()) -> None:
-    """Add the options for all settings in a group, `without` some."""
-    for setting in SETTINGS.values():
-        if setting.group == name and setting.help and setting.name not in without:
-            add_setting(group, setting.name)
+class Either(NamedTuple):
+    """Flags that exclude each other, with the help of each.
+
+    The name holds the flag that was given; without a name, each flag is a switch of its own.
+    """
+
+    name: str
+    flags: Mapping[str, str]
 
 
-def add_setting(group: argparse._ActionsContainer, name: str, **differs: Any) -> None:
-    """Add the option for one setting; `differs` overrides fields of the setting for this command."""
-    setting = SETTINGS[name]._replace(**differs)
-    how: dict[str, Any] = {"help": setting.help, "dest": name, "often": setting.often}
-    if setting.type is bool:
-        group.add_argument(setting.option, action="store_true", **how)
+Declared = Setting | Either | Group
+
+
+class Options:
+    """The arguments and options of a command, in the order of its help."""
+
+    def __init__(self, *declared: Declared | Sequence[Declared]) -> None:
+        several = (list(each) if type(each) in (tuple, list) else [each] for each in declared)
+        self._declared: list[Any] = [each for some in several for each in some]
+
+    def __call__(self, parser: argparse.ArgumentParser) -> None:
+        """Add them to a parser."""
+        for each in self._declared:
+            if isinstance(each, Group):
+                group = parser.add_argument_group(each.title)
+                for option in each.options:
+                    add_option(group, option)
+            else:
+                add_option(parser, each)
+
+
+def add_option(group: argparse._ActionsContainer, option: Setting | Either) -> None:
+    """Add one argument or option to a parser or a group of it."""
+    how: dict[str, Any]
+    if isinstance(option, Either):
+        choice = group.add_mutually_exclusive_group()
+        for flag, help in option.flags.items():
+            how = {"action": "store_const", "const": flag, "dest": option.name}
+            choice.add_argument(f"--{flag}", help=help, **(how if option.name else {"action": "store_true"}))
         return
-    if setting.type is list:
-        how |= {"action": "append", "default": flag_default(setting)}
-    elif setting.type is dict:
+    how = {"help": option.help, "often": option.often}
+    if option.kind is bool:
+        group.add_argument(option.option, dest=option.name, action="store_true", **how)
+        return
+    if option.default is not None:
+        how["default"] = [] if option.repeated else option.default
+    if option.kind is dict:
         how["action"] = _Limits
+    elif option.repeated:
+        how |= {"action": "extend" if option.nargs else "append", "type": int if option.type is int else None}
     else:
-        how |= {
-            "type": setting.type,
-            "default": setting.default,
-            "choices": None if setting.also else setting.choices or None,
-        }
-    group.add_argument(setting.option, metavar=setting.metavar, **how)
+        how |= {"type": option.kind, "choices": None if option.also else option.choices or None}
+    how |= {"metavar": option.metavar, "nargs": option.nargs}
+    if option.positional:
+        group.add_argument(option.name, **how)
+        return
+    flags = option.flags or (option.option,)
+    group.add_argument(*flags, dest=option.name, required=option.required, **how)
 
 
-def flag_default(setting: Setting) -> object:
-    """The default of an option; a new list if the option may be repeated."""
-    return list(setting.default) if isinstance(setting.default, tuple) else setting.default
+def positional(name: str, metavar: str | None, help: str, **how: Any) -> Setting:
+    """An argument without a flag."""
+    return Setting(name, help, metavar=metavar, positional=True, **how)
+
+
+def named(*names: str, **differs: Any) -> tuple[Setting, ...]:
+    """Settings of `evaluate`; `differs` overrides fields of them for a command."""
+    return tuple(SETTINGS[name]._replace(**differs) for name in names)
+
+
+def options_of(verb: str, *names: str) -> tuple[Setting, ...]:
+    """The options of a function, or some of them."""
+    options = OPTIONS[verb]
+    return tuple(options[name] for name in names or options)
+
+
+def reading_group(*, without: Sequence[str] = ()) -> Group:
+    """The options for reading files, `without` some."""
+    options = [option for option in GROUPS["read"] if option.help and option.name not in without]
+    return Group("how to read the files", options)
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add the options for reading files to the command of another package."""
+    Options(READING)(parser)
 
 
 class _Limits(argparse.Action):
@@ -249,11 +306,6 @@ class _Limits(argparse.Action):
                 f"argument --limit: {values!r} is not of the form NAME=NUMBER, such as unpacked=8000000000"
             )
         namespace.limits = {**(namespace.limits or {}), name: int(number)}
-
-
-def add_train(group: argparse._ActionsContainer) -> None:
-    """Add the option for training data."""
-    add_setting(group, "train")
 
 
 def training_files(paths: Sequence[str] | None) -> list[str] | None:
@@ -288,197 +340,97 @@ def _is_input(folder: str) -> bool:
     return True
 
 
-def add_words(group: argparse._ActionsContainer) -> None:
-    """Add the options for how attributes compare words."""
-    add_setting(group, "vocabulary")
-    add_setting(group, "lowercase")
+READING = reading_group()
+ENGINE = Group("where to compute (does not change any number)", options_of("engine"))
+ANSWERS = Setting(
+    "answers",
+    "place the answers of systems that give texts without positions: first, all, next, ordered, or as uie, "
+    "spacy-llm or langextract do", metavar="POLICY",
+)  # fmt: skip
+PLACING = options_of("place")[1:]  # without the policy
+JSON = Setting("json", "write the document (- for standard output)", metavar="FILE", often=True)
+HTML = Setting("html", "write the page", metavar="FILE", often=True)
+REPORT = HTML._replace(help="write the report as one HTML page")
+MERGED_GOLD = positional("gold", "GOLD", "gold annotation, or one file with gold and predicted tags")
+PREDICTIONS = positional("systems", "PRED", "predictions: a file, or name=file", nargs="*")
+SHOWN = "what to show and write"
+DETAIL = Either(
+    "detail",
+    {
+        "brief": "show the answer, what could change it, and the findings, but no tables",
+        "full": "show every table",
+    },
+)
+THRESHOLDS = (
+    Setting(
+        "fail_under", "the minimum primary score (by default F1), in points", type=float, metavar="POINTS"
+    ),
+    Setting("against", "an earlier result over the same gold file", metavar="RESULT.json"),
+    Setting(
+        "fail_drop", "with --against: fail if the primary score drops by significantly more than this",
+        type=float, metavar="POINTS",
+    ),
+    Setting(
+        "not_worse_than",
+        "with --against: pass only if a drop in the primary score of this much or more is ruled out",
+        type=float, metavar="POINTS",
+    ),
+    Setting(
+        "floor",
+        "the minimum score of a label or slice, such as PER=90 or tough/UNSEEN-ANY=70; may be repeated",
+        (), metavar="PATH=POINTS",
+    ),
+    Setting(
+        "strict",
+        "with --against: fail if the earlier result lacks a system, or units are too few for a test", False,
+    ),
+    Setting("floor_bound", "compare --fail-under and --floor with the lower ends of intervals", False),
+    Setting("gate", "a file of thresholds, also for named slices such as label=ORG", metavar="FILE.toml"),
+)  # fmt: skip
 
 
-def add_attributes(
-    group: argparse._ActionsContainer, default: str | None, help: str, *, given: bool = True
-) -> None:
-    """Add the options for attributes and their buckets, and for attributes that are given with the data."""
-    add_setting(group, "attributes", default=default, help=help)
-    if given:
-        add_setting(group, "attribute")
-    add_setting(group, "buckets")
+def output(help: str, *, metavar: str = "FILE", **how: Any) -> Setting:
+    """The option for a file or folder to write."""
+    return Setting("output", help, metavar=metavar, flags=("-o", "--output"), **how)
 
 
-def add_document(
-    group: argparse._ActionsContainer, *, examples: str | None = None, redact: bool = False
-) -> None:
-    """Add the options for writing and showing a document.
+def to(help: str, *, often: bool = False) -> Setting:
+    """The option for the format to write."""
+    return Setting("to", help, metavar="FORMAT", often=often)
+
+
+def width(what: str = "screen") -> Setting:
+    """The option for the width of what is shown."""
+    text = f"width of the {what} (default: COLUMNS if it is set, else the terminal's, else 80)"
+    return Setting("width", text, type=int, metavar="COLUMNS")
+
+
+def screen(what: str = "screen") -> tuple[Setting, ...]:
+    """The options for the width, the colours and the signature of what is shown."""
+    color = Setting(
+        "color",
+        f"colours of the {what} (default: auto, if it is a terminal; NO_COLOR and FORCE_COLOR are respected)",
+        "auto", choices=("auto", "always", "never"),
+    )  # fmt: skip
+    signature = Setting(
+        "signature",
+        "the settings at the end of the screen: those that are not defaults (short, the default), or all",
+        "short", choices=("short", "long"),
+    )  # fmt: skip
+    return (width(what), color, signature)[: 3 if what == "screen" else 2]
+
+
+def shown(*first: Setting, examples: str | None = None, redact: bool = False) -> Group:
+    """The options for writing and showing a document, after those for other files.
 
     Args:
         examples: what the document lists as examples, such as "sentences"; None if it lists none.
         redact: whether the document contains text that can be left out.
     """
-    group.add_argument(
-        "--json", often=True, metavar="FILE", help="write the document (- for standard output)"
-    )
-    group.add_argument("--html", often=True, metavar="FILE", help="write the page")
-    if examples is not None:
-        group.add_argument(
-            "--examples", type=int, default=20, help=f"the maximum number of {examples} shown (default: 20)"
-        )
-    if redact:
-        add_setting(group, "redact")
-    group.add_argument("--quiet", action="store_true", help="do not show the screen")
-    add_screen(group)
-
-
-def add_parts(group: argparse._ActionsContainer, verb: str) -> None:
-    """Add the options of commands that read files in parts."""
-    add_setting(
-        group, "memory",
-        help=f"{verb} in parts that need about this much memory, such as 512MB (default: parts of 1GB if "
-        "files are large); does not change any number",
-    )  # fmt: skip
-    add_setting(group, "workers")
-
-
-def add_thresholds(group: argparse._ActionsContainer, *, often: bool = False) -> None:
-    """Add the options for thresholds on a result and on its change since an earlier one."""
-    group.add_argument(
-        "--fail-under", often=often, type=float, metavar="POINTS",
-        help="the minimum primary score (by default F1), in points",
-    )  # fmt: skip
-    group.add_argument(
-        "--against", often=often, metavar="RESULT.json", help="an earlier result over the same gold file"
-    )
-    group.add_argument(
-        "--fail-drop", often=often, type=float, metavar="POINTS",
-        help="with --against: fail if the primary score drops by significantly more than this",
-    )  # fmt: skip
-    group.add_argument(
-        "--not-worse-than", type=float, metavar="POINTS",
-        help="with --against: pass only if a drop in the primary score of this much or more is ruled out",
-    )  # fmt: skip
-    group.add_argument(
-        "--floor", often=often, metavar="PATH=POINTS", action="append", default=[],
-        help="the minimum score of a label or slice, such as PER=90 or tough/UNSEEN-ANY=70; may be repeated",
-    )  # fmt: skip
-    group.add_argument(
-        "--strict", action="store_true",
-        help="with --against: fail if the earlier result lacks a system, or units are too few for a test",
-    )  # fmt: skip
-    group.add_argument(
-        "--floor-bound",
-        action="store_true",
-        help="compare --fail-under and --floor with the lower ends of intervals",
-    )
-    group.add_argument(
-        "--gate", metavar="FILE.toml", help="a file of thresholds, also for named slices such as label=ORG"
-    )
-
-
-def add_screen(group: argparse._ActionsContainer, what: str = "screen") -> None:
-    """Add the options for the width and the colours of what is shown."""
-    add_width(group, what)
-    group.add_argument(
-        "--color", choices=["auto", "always", "never"], default="auto",
-        help=f"colours of the {what} (default: auto, if it is a terminal; NO_COLOR and FORCE_COLOR are "
-        "respected)",
-    )  # fmt: skip
-    if what == "screen":
-        add_signature(group, "at the end of the screen")
-
-
-def add_detail(group: argparse._ActionsContainer) -> None:
-    """Add the options for how much of an evaluation or a study the screen shows."""
-    choice = group.add_mutually_exclusive_group()
-    choice.add_argument(
-        "--brief", dest="detail", action="store_const", const="brief",
-        help="show the answer, what could change it, and the findings, but no tables",
-    )  # fmt: skip
-    choice.add_argument("--full", dest="detail", action="store_const", const="full", help="show every table")
-
-
-def add_signature(group: argparse._ActionsContainer, where: str) -> None:
-    """Add the option for a short or long signature."""
-    group.add_argument(
-        "--signature", choices=["short", "long"], default="short",
-        help=f"the settings {where}: those that are not defaults (short, the default), or all",
-    )  # fmt: skip
-
-
-def add_width(group: argparse._ActionsContainer, what: str = "screen") -> None:
-    """Add the option for the width of what is shown."""
-    group.add_argument(
-        "--width", type=int, metavar="COLUMNS",
-        help=f"width of the {what} (default: COLUMNS if it is set, else the terminal's, else 80)",
-    )  # fmt: skip
-
-
-def add_scores(group: argparse._ActionsContainer) -> None:
-    """Add the options for reading the scores of predictions."""
-    group.add_argument(
-        "--score-column", often=True, metavar="COLUMN", type=column,
-        help="the column of token scores in a file of columns, a number from 0 or a name",
-    )  # fmt: skip
-    group.add_argument(
-        "--token-scores", choices=["mean", "product", "min"], default="mean",
-        help="how a mention's score is computed from those of its tokens (default: mean)",
-    )  # fmt: skip
-    group.add_argument(
-        "--missing", choices=["error", "lowest"], default="error",
-        help="a mention without a score is an error (default), or gets the lowest score",
-    )  # fmt: skip
-
-
-def add_align(group: argparse._ActionsContainer) -> None:
-    """Add the option for aligning predictions with the gold text."""
-    add_setting(group, "align")
-
-
-def add_answers(group: argparse._ActionsContainer) -> None:
-    """Add the options for placing answers without offsets, except the policy."""
-    group.add_argument(
-        "--level", metavar="NAME",
-        help="the last level of candidates: exact, case, bare, article or fuzzy (default: fuzzy)",
-    )  # fmt: skip
-    group.add_argument(
-        "--threshold", type=float, default=0.85, help="the minimum similarity at level fuzzy (default: 0.85)"
-    )
-    group.add_argument(
-        "--aliases",
-        metavar="FILE",
-        help="a TOML file with the labels that labels of answers stand for, as --predicted-map",
-    )
-    group.add_argument(
-        "--repeats", choices=["drop", "keep"], default="drop",
-        help="what to do with a repeated answer that has no place left (default: drop; keep: count as wrong)",
-    )  # fmt: skip
-    group.add_argument(
-        "--unknown", choices=["keep", "drop"], default="keep",
-        help="what to do with answers whose label does not occur in gold (default: keep)",
-    )  # fmt: skip
-    group.add_argument(
-        "--prompt-unit", choices=["sentence", "document"], default="sentence",
-        help="what one record covers (default: sentence)",
-    )  # fmt: skip
-    group.add_argument(
-        "--answers-format", metavar="NAME", default="auto",
-        help="inspect, lm-eval, promptfoo, langextract-jsonl, openai-batch, langsmith, phoenix, csv, records "
-        "(default: auto, which recognises it)",
-    )  # fmt: skip
-    group.add_argument(
-        "--response", metavar="FIELD",
-        help="the field with the raw response of the model; dots lead to inner fields, as in outputs.answer",
-    )  # fmt: skip
-    group.add_argument(
-        "--sample", metavar="NAME",
-        help="the sample to place, if units have several, or the system of a log (default: all, as runs)",
-    )  # fmt: skip
-
-
-def add_policy(group: argparse._ActionsContainer, *, often: bool = False) -> None:
-    """Add the option that turns on the placement of answers."""
-    group.add_argument(
-        "--answers", often=often, metavar="POLICY",
-        help="place the answers of systems that give texts without positions: first, all, next, ordered, or "
-        "as uie, spacy-llm or langextract do",
-    )  # fmt: skip
+    listed = Setting("examples", f"the maximum number of {examples} shown (default: 20)", 20)
+    quiet = Setting("quiet", "do not show the screen", False)
+    some = [*first, JSON, HTML, *([listed] if examples else []), *(named("redact") if redact else ())]
+    return Group(SHOWN, [*some, quiet, *screen()])
 
 
 def answer_keywords(args: argparse.Namespace) -> dict[str, Any] | None:
@@ -518,29 +470,8 @@ def _aliases(path: str | None) -> dict[str, str]:
 
 def reading_of(args: argparse.Namespace) -> dict[str, Any]:
     """The keywords for `spanwise.read` that were given; the others keep their defaults."""
-    flags = (setting.name for setting in SETTINGS.values() if setting.group == "read" and setting.help)
-    values = {name: getattr(args, name, None) for name in flags}
+    values = {setting.name: getattr(args, setting.name, None) for setting in READING.options}
     return {name: value for name, value in values.items() if value is not None}
-
-
-def add_engine(parser: argparse.ArgumentParser) -> None:
-    """Add the options for where to compute: on this machine or on Spark."""
-    group = parser.add_argument_group("where to compute (does not change any number)")
-    group.add_argument(
-        "--engine", default="local", choices=["local", "spark"],
-        help="this machine's processes (default), or Apache Spark (needs Java and the extra 'spark')",
-    )  # fmt: skip
-    group.add_argument(
-        "--master", metavar="URL", help="the Spark master: local[2], spark://host:7077 (default: local[*])"
-    )
-    group.add_argument(
-        "--partitions", type=int, metavar="N", help="number of tasks in a Spark job (default: one per part)"
-    )
-    group.add_argument(
-        "--conf", metavar="KEY=VALUE", action="append", default=[],
-        help="a Spark setting, such as spark.executor.memory=4g, or spark.spanwise.lexicon=4GB, the largest "
-        "training lexicon that is sent to every worker whole (default: 1GB); may be repeated",
-    )  # fmt: skip
 
 
 _LEXICON = "spark.spanwise.lexicon"  # our own setting: Spark accepts unknown ones
@@ -557,8 +488,7 @@ def engine_of(args: argparse.Namespace) -> Iterator[SparkEngine | None]:
             )
         yield None
         return
-    if args.partitions is not None and args.partitions < 1:
-        raise ChoiceError(f"--partitions is {args.partitions}, but must be 1 or more.")
+    check_options("engine", vars(args))
     from spanwise.cli.evaluating import parted
     from spanwise.engines.spark import LEXICON, SparkEngine, spark_session
     from spanwise.evaluation import parse_memory

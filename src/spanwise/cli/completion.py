@@ -6,17 +6,12 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from spanwise.cli.arguments import Command, Parser
+from spanwise.cli.arguments import Command, Options, Parser, positional
 
 COMPLETION_EXAMPLES = """examples:
   spanwise completion bash > ~/.local/share/bash-completion/completions/spanwise
   spanwise completion zsh > "${fpath[1]}/_spanwise"
   spanwise completion fish > ~/.config/fish/completions/spanwise.fish"""
-
-
-def add_completion(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise completion`."""
-    parser.add_argument("shell", choices=list(SCRIPTS), help="the shell: bash, zsh or fish")
 
 
 def run_completion(args: argparse.Namespace) -> int:
@@ -162,4 +157,5 @@ def _fish_quoted(text: str) -> str:
 
 
 SCRIPTS = {"bash": _bash, "zsh": _zsh, "fish": _fish}
-COMMANDS = {"completion": Command(add_completion, run_completion, COMPLETION_EXAMPLES)}
+COMPLETION = Options(positional("shell", None, "the shell: bash, zsh or fish", choices=tuple(SCRIPTS)))
+COMMANDS = {"completion": Command(COMPLETION, run_completion, COMPLETION_EXAMPLES)}

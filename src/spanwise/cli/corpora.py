@@ -8,24 +8,27 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from spanwise.cli.arguments import (
+    ENGINE,
+    READING,
     Command,
-    add_align,
-    add_document,
-    add_engine,
-    add_parts,
-    add_reading,
-    add_setting,
-    add_train,
-    add_words,
+    Group,
+    Options,
     asked,
     finish_document,
+    named,
+    options_of,
+    output,
+    positional,
+    reading_group,
     reading_of,
     say_lost,
+    shown,
+    to,
     write_output,
 )
 from spanwise.cli.evaluating import named_systems, read_vocabulary
 from spanwise.errors import ChoiceError, InputError, many
-from spanwise.settings import in_options
+from spanwise.settings import Setting, in_options
 from spanwise.streams import message, put, say
 
 if TYPE_CHECKING:
@@ -40,21 +43,11 @@ DESCRIBE_EXAMPLES = """examples:
   spanwise describe test.conll --train train.conll --memory 512MB --workers 2"""
 
 
-def add_describe(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise describe`."""
-    parser.add_argument("test", metavar="TEST", help="the gold file")
-    group = parser.add_argument_group("what to compute")
-    add_train(group)
-    group.add_argument("--name", help="the name of the dataset (default: the file's stem)")
-    add_setting(
-        group, "attributes", default="all", help="names separated by commas, or all (default), fu20, fu19"
-    )
-    add_words(group)
-    add_parts(group, "describe")
-    group = parser.add_argument_group("what to show and write")
-    add_document(group, examples="conflicts", redact=True)
-    add_engine(parser)
-    add_reading(parser)
+DESCRIBE = Options(
+    positional("test", "TEST", "the gold file"),
+    Group("what to compute", options_of("describe")),
+    shown(examples="conflicts", redact=True), ENGINE, READING,
+)  # fmt: skip
 
 
 def run_describe(args: argparse.Namespace) -> int:
@@ -71,43 +64,31 @@ SPLIT_EXAMPLES = """examples:
   spanwise split corpus.conll --share UNSEEN-TOKENS=50 --share TCM-ALL=10 --json - --quiet"""
 
 
-def add_split(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise split`."""
-    parser.add_argument("files", metavar="FILE", nargs="+", help="annotated files; several are pooled")
-    group = parser.add_argument_group("how to split")
-    group.add_argument(
-        "--unseen", often=True, type=float, metavar="PERCENT",
-        help="share of test mentions not seen in training with their label (UNSEEN-ANY)",
-    )  # fmt: skip
-    group.add_argument(
-        "--seen", type=float, metavar="PERCENT", help="share of test mentions seen in training"
-    )
-    group.add_argument(
-        "--share", action="append", default=[], metavar="SUBSET=PERCENT",
-        help="the share of any tough subset, such as UNSEEN-TOKENS=50; may be repeated",
-    )  # fmt: skip
-    group.add_argument(
-        "--test",
-        often=True,
-        type=float,
-        default=20.0,
-        metavar="PERCENT",
-        help="share of sentences for testing (default: 20)",
-    )
-    group.add_argument(
-        "--dev", often=True, type=float, default=0.0, metavar="PERCENT",
-        help="share of sentences for development, drawn at random (default: 0)",
-    )  # fmt: skip
-    add_setting(group, "seed", often=True, help="random seed (default: 0)")
-    group = parser.add_argument_group("what to show and write")
-    group.add_argument(
-        "-o", "--output", often=True, metavar="FOLDER", help="the folder to write the parts to"
-    )
-    group.add_argument(
-        "--to", often=True, metavar="FORMAT", help="the format to write (default: that of FILE)"
-    )
-    add_document(group)
-    add_reading(parser)
+SPLIT = Options(
+    positional("files", "FILE", "annotated files; several are pooled", nargs="+"),
+    Group("how to split", [
+        Setting(
+            "unseen", "share of test mentions not seen in training with their label (UNSEEN-ANY)",
+            type=float, metavar="PERCENT", often=True,
+        ),
+        Setting("seen", "share of test mentions seen in training", type=float, metavar="PERCENT"),
+        Setting(
+            "share", "the share of any tough subset, such as UNSEEN-TOKENS=50; may be repeated", (),
+            metavar="SUBSET=PERCENT",
+        ),
+        Setting("test", "share of sentences for testing (default: 20)", 20.0, metavar="PERCENT", often=True),
+        Setting(
+            "dev", "share of sentences for development, drawn at random (default: 0)", 0.0,
+            metavar="PERCENT", often=True,
+        ),
+        *named("seed", often=True, help="random seed (default: 0)"),
+    ]),
+    shown(
+        output("the folder to write the parts to", metavar="FOLDER", often=True),
+        to("the format to write (default: that of FILE)", often=True),
+    ),
+    READING,
+)  # fmt: skip
 
 
 def run_split(args: argparse.Namespace) -> int:
@@ -138,33 +119,32 @@ SAMPLE_EXAMPLES = """  spanwise sample corpus.conll -n 200 -o part.conll
   spanwise sample all.jsonl a.jsonl b.jsonl -n 50 --strata system-disagreement -o part.jsonl"""
 
 
-def add_sample(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise sample`."""
-    parser.add_argument("corpus", metavar="CORPUS", help="the data to draw from")
-    parser.add_argument(
-        "systems", metavar="SYSTEM", nargs="*", help="predictions for it, for --strata system-disagreement"
-    )
-    group = parser.add_argument_group("what to draw")
-    group.add_argument("-n", often=True, type=int, required=True, metavar="N", help="the number of units")
-    group.add_argument(
-        "--by", often=True, choices=("sentence", "document"), default="sentence",
-        help="what a unit is (default: sentence)",
-    )  # fmt: skip
-    group.add_argument(
-        "--strata", often=True, metavar="STRATA",
-        help="draw in proportion from groups of units: label (the rarest of a unit), length, "
-        "system-disagreement (of the systems named), or a field of the data",
-    )  # fmt: skip
-    add_setting(group, "seed", often=True, help="random seed (default: 0)")
-    group = parser.add_argument_group("what to write")
-    group.add_argument(
-        "-o", "--output", often=True, metavar="FILE", required=True, help="the file to write the units to"
-    )
-    group.add_argument(
-        "--to", often=True, metavar="FORMAT", help="the format to write (default: by the name of FILE)"
-    )
-    group.add_argument("--lossy", often=True, action="store_true", help="write what the format can hold")
-    add_reading(parser)
+SAMPLE = Options(
+    positional("corpus", "CORPUS", "the data to draw from"),
+    positional("systems", "SYSTEM", "predictions for it, for --strata system-disagreement", nargs="*"),
+    Group("what to draw", [
+        Setting(
+            "n", "the number of units", type=int, metavar="N", flags=("-n",), required=True, often=True
+        ),
+        Setting(
+            "by", "what a unit is (default: sentence)", "sentence", choices=("sentence", "document"),
+            often=True,
+        ),
+        Setting(
+            "strata",
+            "draw in proportion from groups of units: label (the rarest of a unit), length, "
+            "system-disagreement (of the systems named), or a field of the data", metavar="STRATA",
+            often=True,
+        ),
+        *named("seed", often=True, help="random seed (default: 0)"),
+    ]),
+    Group("what to write", [
+        output("the file to write the units to", required=True, often=True),
+        to("the format to write (default: by the name of FILE)", often=True),
+        Setting("lossy", "write what the format can hold", False, often=True),
+    ]),
+    READING,
+)  # fmt: skip
 
 
 def run_sample(args: argparse.Namespace) -> int:
@@ -209,13 +189,13 @@ VALIDATE_EXAMPLES = """examples:
 exit status: 0 no problems; 1 impossible tags, which are repaired on reading; 3 a file cannot be read"""
 
 
-def add_validate(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise validate`."""
-    parser.add_argument("files", metavar="FILE", nargs="+", help="the files to check")
-    parser.add_argument("--most", often=True, metavar="N", type=int, help="list at most N problems per file")
-    parser.add_argument("--json", often=True, action="store_true", help="print JSON, one line per problem")
-    parser.add_argument("--tuples", action="store_true", help="check relations, events, attributes and links")
-    add_reading(parser, without=("map", "predicted_map", "only", "without"))
+VALIDATE = Options(
+    positional("files", "FILE", "the files to check", nargs="+"),
+    Setting("most", "list at most N problems per file", type=int, metavar="N", often=True),
+    Setting("json", "print JSON, one line per problem", False, often=True),
+    Setting("tuples", "check relations, events, attributes and links", False),
+    reading_group(without=("map", "predicted_map", "only", "without")),
+)
 
 
 def run_validate(args: argparse.Namespace) -> int:
@@ -305,43 +285,24 @@ CONVERT_EXAMPLES = """examples:
   spanwise convert in.conll - --to jsonl | head -3"""
 
 
-def add_convert(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise convert`."""
-    parser.add_argument("source", metavar="IN", help="the file to read")
-    parser.add_argument(
-        "target", metavar="OUT", help="the file to write; its suffix names the format (-: standard output)"
-    )
-    parser.add_argument(
-        "--to", often=True, metavar="FORMAT", help="the format to write (default: from the suffix)"
-    )
-    parser.add_argument("--to-scheme", often=True, metavar="SCHEME", help="the tag scheme to write")
-    parser.add_argument(
-        "--lossy",
-        often=True,
-        action="store_true",
-        help="leave out what the format cannot hold, and say what was lost",
-    )
-    parser.add_argument(
-        "--scores",
-        often=True,
-        action="store_true",
-        help="keep the scores of mentions in a third column of a CoNLL file",
-    )
-    parser.add_argument(
-        "--tuples",
-        action="store_true",
-        help="convert relations, events, attributes and links as well: to a .jsonl file or a brat folder",
-    )
-    parser.add_argument(
-        "--context",
-        type=int,
+CONVERT = Options(
+    positional("source", "IN", "the file to read"),
+    positional("target", "OUT", "the file to write; its suffix names the format (-: standard output)"),
+    to("the format to write (default: from the suffix)", often=True),
+    Setting("to_scheme", "the tag scheme to write", metavar="SCHEME", often=True),
+    Setting("lossy", "leave out what the format cannot hold, and say what was lost", False, often=True),
+    Setting("scores", "keep the scores of mentions in a third column of a CoNLL file", False, often=True),
+    Setting(
+        "tuples",
+        "convert relations, events, attributes and links as well: to a .jsonl file or a brat folder", False,
+    ),
+    Setting(
+        "context", "join up to K sentences of one document into one, for other trainers", type=int,
         metavar="K",
-        help="join up to K sentences of one document into one, for other trainers",
-    )
-    parser.add_argument(
-        "--cross-documents", action="store_true", help="let joined sentences cross document boundaries"
-    )
-    add_reading(parser)
+    ),
+    Setting("cross_documents", "let joined sentences cross document boundaries", False),
+    READING,
+)  # fmt: skip
 
 
 def run_convert(args: argparse.Namespace) -> int:
@@ -414,45 +375,28 @@ AGREE_EXAMPLES = """examples:
   spanwise agree ada.conll bo.conll cy.conll --systems crf=crf.conll --json agreement.json"""
 
 
-def add_agree(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise agree`."""
-    parser.add_argument(
-        "annotators", metavar="ANNOTATOR", nargs="+",
-        help="a file or name=file for each annotator, a folder with a folder for each, a pattern with "
-        "{annotator}, or one file with several",
-    )  # fmt: skip
-    group = parser.add_argument_group("what to compute")
-    group.add_argument(
-        "--systems", often=True, metavar="NAME=FILE", nargs="+", action="extend", default=[],
-        help="predictions to compare with the human level",
-    )  # fmt: skip
-    group.add_argument(
-        "--votes", often=True, type=int, metavar="K",
-        help="how many annotators must mark a mention for the majority (default: more than half)",
-    )  # fmt: skip
-    group.add_argument(
-        "--tokens", choices=["label", "iob2"], default="label",
-        help="what token measures compare (default: label)",
-    )  # fmt: skip
-    group.add_argument("--gamma", action="store_true", help="also compute gamma (extra 'agreement'; slow)")
-    group = parser.add_argument_group("what to show and write")
-    group.add_argument(
-        "--majority", often=True, metavar="FILE|FOLDER/",
-        help="write the mentions that most annotators marked; to a folder for brat",
-    )  # fmt: skip
-    group.add_argument("--to", metavar="FORMAT", help="the format of --majority (default: from the suffix)")
-    group.add_argument(
-        "--worksheet", often=True, metavar="FILE.csv", help="write the open mentions for adjudication"
-    )
-    group.add_argument(
-        "--decisions",
-        often=True,
-        metavar="FILE.csv",
-        help="a filled-in worksheet, whose decisions overrule the votes",
-    )
-    add_document(group, examples="sentences", redact=True)
-    add_engine(parser)
-    add_reading(parser)
+AGREE = Options(
+    positional(
+        "annotators", "ANNOTATOR",
+        "a file or name=file for each annotator, a folder with a folder for each, a pattern with "
+        "{annotator}, or one file with several", nargs="+",
+    ),
+    Group("what to compute", options_of("agree")),
+    shown(
+        Setting(
+            "majority", "write the mentions that most annotators marked; to a folder for brat",
+            metavar="FILE|FOLDER/", often=True,
+        ),
+        to("the format of --majority (default: from the suffix)"),
+        Setting("worksheet", "write the open mentions for adjudication", metavar="FILE.csv", often=True),
+        Setting(
+            "decisions", "a filled-in worksheet, whose decisions overrule the votes", metavar="FILE.csv",
+            often=True,
+        ),
+        examples="sentences", redact=True,
+    ),
+    ENGINE, READING,
+)  # fmt: skip
 
 
 def run_agree(args: argparse.Namespace) -> int:
@@ -474,41 +418,21 @@ SUSPECTS_EXAMPLES = """examples:
   spanwise suspects --apply worksheet.csv gold.conll -o gold2.conll"""
 
 
-def add_suspects(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise suspects`."""
-    parser.add_argument("gold", metavar="GOLD", help="the gold file")
-    parser.add_argument(
-        "systems", metavar="NAME=FILE", nargs="*",
-        help="predictions; {run} in a file name stands for the runs of one system, which count as one voter",
-    )  # fmt: skip
-    group = parser.add_argument_group("what to compute")
-    add_train(group)
-    group.add_argument(
-        "--dev", often=True, metavar="FILE", action="append", help="more annotated text; may be repeated"
-    )
-    group.add_argument(
-        "--top",
-        often=True,
-        type=int,
-        default=200,
-        help="the maximum number of suspects listed (default: 200; 0: all)",
-    )
-    add_align(group)
-    add_parts(group, "read files")
-    group = parser.add_argument_group("what to show and write")
-    group.add_argument(
-        "-o",
-        "--output",
-        often=True,
-        metavar="FILE",
-        help="write the worksheet (CSV), or with --apply the new gold file",
-    )
-    group.add_argument(
-        "--apply", often=True, metavar="FILE.csv", help="apply the decisions of a worksheet to GOLD"
-    )
-    add_document(group, redact=True)
-    add_engine(parser)
-    add_reading(parser)
+SUSPECTS = Options(
+    positional("gold", "GOLD", "the gold file"),
+    positional(
+        "systems", "NAME=FILE",
+        "predictions; {run} in a file name stands for the runs of one system, which count as one voter",
+        nargs="*",
+    ),
+    Group("what to compute", options_of("suspects")),
+    shown(
+        output("write the worksheet (CSV), or with --apply the new gold file", often=True),
+        Setting("apply", "apply the decisions of a worksheet to GOLD", metavar="FILE.csv", often=True),
+        redact=True,
+    ),
+    ENGINE, READING,
+)  # fmt: skip
 
 
 def run_suspects(args: argparse.Namespace) -> int:
@@ -532,11 +456,11 @@ def run_suspects(args: argparse.Namespace) -> int:
 
 
 COMMANDS = {
-    "describe": Command(add_describe, run_describe, DESCRIBE_EXAMPLES),
-    "split": Command(add_split, run_split, SPLIT_EXAMPLES),
-    "sample": Command(add_sample, run_sample, SAMPLE_EXAMPLES),
-    "validate": Command(add_validate, run_validate, VALIDATE_EXAMPLES),
-    "convert": Command(add_convert, run_convert, CONVERT_EXAMPLES),
-    "agree": Command(add_agree, run_agree, AGREE_EXAMPLES),
-    "suspects": Command(add_suspects, run_suspects, SUSPECTS_EXAMPLES),
+    "describe": Command(DESCRIBE, run_describe, DESCRIBE_EXAMPLES),
+    "split": Command(SPLIT, run_split, SPLIT_EXAMPLES),
+    "sample": Command(SAMPLE, run_sample, SAMPLE_EXAMPLES),
+    "validate": Command(VALIDATE, run_validate, VALIDATE_EXAMPLES),
+    "convert": Command(CONVERT, run_convert, CONVERT_EXAMPLES),
+    "agree": Command(AGREE, run_agree, AGREE_EXAMPLES),
+    "suspects": Command(SUSPECTS, run_suspects, SUSPECTS_EXAMPLES),
 }

@@ -11,29 +11,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spanwise.cli.arguments import (
+    ANSWERS,
+    DETAIL,
+    ENGINE,
+    JSON,
+    MERGED_GOLD,
+    PLACING,
+    PREDICTIONS,
+    READING,
+    REPORT,
+    SHOWN,
+    THRESHOLDS,
     Asked,
     Command,
-    add_answers,
-    add_detail,
-    add_engine,
-    add_policy,
-    add_reading,
-    add_screen,
-    add_settings,
-    add_thresholds,
+    Group,
+    Options,
     answer_keywords,
     asked,
     engine_of,
     finish_document,
+    positional,
     progress_of,
     reading_of,
     save_document,
+    screen,
     show_document,
     spark_reads,
     training_files,
 )
 from spanwise.errors import ChoiceError, InputError
-from spanwise.settings import SETTINGS, default_value
+from spanwise.settings import GROUPS, SETTINGS, Setting, default_value
 from spanwise.streams import is_pipe, say
 
 if TYPE_CHECKING:
@@ -48,51 +55,39 @@ MODELS = ("spacy", "hf", "trust")  # passed on only if there is a model
 NOT_WITH_RUNS = ("columns", "preset")  # options that apply only to a single run
 
 
-def add_evaluating(parser: argparse.ArgumentParser) -> None:
-    """Add the options that affect numbers, named like the keywords of `spanwise.evaluate`."""
-    group = parser.add_argument_group("what to compute")
-    add_settings(group, "compute")
-    add_engine(parser)
-    group = parser.add_argument_group("answers without offsets")
-    add_policy(group, often=True)
-    add_answers(group)
+# The options that affect numbers, named like the keywords of `spanwise.evaluate`, and those for output.
+EVALUATING = (
+    Group("what to compute", GROUPS["compute"]), ENGINE,
+    Group("answers without offsets", [ANSWERS._replace(often=True), *PLACING]),
+    Group(SHOWN, [
+        JSON._replace(help="write the result document (- for standard output)"), REPORT,
+        Setting(
+            "columns",
+            "write every mention as columns (.npz), from which the workbench counts any slice",
+            metavar="FILE",
+        ),
+        Setting(
+            "tag", "a tag to find the result by, such as commit=8c1f2e or epoch=7; may be repeated", (),
+            metavar="NAME=VALUE",
+        ),
+        Setting("save_edges", "write the buckets for use with --edges", metavar="FILE"),
+        *GROUPS["show"],
+        Setting("quiet", "show neither the screen nor progress", False),
+        Setting(
+            "progress",
+            "show progress on standard error after two seconds, even if it is not a terminal", False,
+        ),
+        *screen(), DETAIL,
+    ]),
+)  # fmt: skip
 
 
-def add_outputs(parser: argparse.ArgumentParser) -> None:
-    """Add the options for what to show and write."""
-    group = parser.add_argument_group("what to show and write")
-    group.add_argument(
-        "--json", often=True, metavar="FILE", help="write the result document (- for standard output)"
-    )
-    group.add_argument("--html", often=True, metavar="FILE", help="write the report as one HTML page")
-    group.add_argument(
-        "--columns", metavar="FILE",
-        help="write every mention as columns (.npz), from which the workbench counts any slice",
-    )  # fmt: skip
-    group.add_argument(
-        "--tag", metavar="NAME=VALUE", action="append", default=[],
-        help="a tag to find the result by, such as commit=8c1f2e or epoch=7; may be repeated",
-    )  # fmt: skip
-    group.add_argument("--save-edges", metavar="FILE", help="write the buckets for use with --edges")
-    add_settings(group, "show")
-    group.add_argument("--quiet", action="store_true", help="show neither the screen nor progress")
-    group.add_argument(
-        "--progress", action="store_true",
-        help="show progress on standard error after two seconds, even if it is not a terminal",
-    )  # fmt: skip
-    add_screen(group)
-    add_detail(group)
+def evaluate_files(args: argparse.Namespace, *, compare: bool = False, **fixed: object) -> Result | Study:
+    """Evaluate the files with the public function, passing on the options of the command line.
 
-
-def add_gates(parser: argparse.ArgumentParser) -> None:
-    """Add the thresholds of a release gate."""
-    group = parser.add_argument_group("thresholds (exit status 1 if one is missed)")
-    add_thresholds(group)
-    group.add_argument("--junit", metavar="FILE", help="write the outcome of the thresholds as JUnit XML")
-
-
-def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result | Study:
-    """Evaluate the files with the public function, passing on the options of the command line."""
+    Args:
+        fixed: keywords that the command sets itself.
+    """
     reading = reading_of(args)
     keywords = _keywords(args, reading)
     verb = _verb(args, compare=compare)
@@ -105,7 +100,7 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
         verb,
         gold,
         systems,
-        **{**keywords, "train": train},
+        **{**keywords, "train": train, **fixed},
         answers=answer_keywords(args),
         command=shlex.join(["spanwise", *args.command_line]),
         tags=dict(parted(text, "--tag commit=8c1f2e") for text in getattr(args, "tag", ())),
@@ -163,20 +158,20 @@ def _keywords(args: argparse.Namespace, reading: dict[str, object]) -> dict[str,
         }
     if not keywords.get("spacy") and not keywords.get("hf"):
         keywords = {name: value for name, value in keywords.items() if name not in MODELS}
-    return keywords | {
-        "attributes": _with_given(args, reading),
-        "buckets": buckets_of(args),
-        "edges": read_edges(args.edges),
-        "cross": [_cross(text) for text in args.cross],
-        "vocabulary": read_vocabulary(args.vocabulary),
-        "examples": _examples(args),
+    converted: dict[str, Callable[[Any], object]] = {
+        "buckets": lambda _: buckets_of(args),
+        "edges": read_edges,
+        "cross": lambda texts: [_cross(text) for text in texts],
+        "vocabulary": read_vocabulary,
+        "examples": lambda _: _examples(args),
     }
+    keywords |= {name: convert(keywords[name]) for name, convert in converted.items() if name in keywords}
+    return keywords | {"attributes": _with_given(args, reading)}
 
 
 def _examples(args: argparse.Namespace) -> str:
     """Which example sentences to collect: none if no file is written that would contain them."""
-    outputs = [getattr(args, name) for name in ("json", "html") if name in args]
-    return args.examples if any(outputs) or not outputs else "none"
+    return args.examples if args.json or args.html else "none"
 
 
 def finish(args: argparse.Namespace, result: Result | Study) -> int:
@@ -438,7 +433,7 @@ def _cross(text: str) -> tuple[str, str]:
 
 def _with_given(args: argparse.Namespace, reading: dict[str, Any]) -> Any:
     """The requested attributes; `reading` gains the columns and fields that must be read for them."""
-    if not args.attribute:
+    if not getattr(args, "attribute", None):
         return args.attributes
     from spanwise.attributes import given
 
@@ -500,17 +495,15 @@ EVALUATE_EXAMPLES = """examples:
   spanwise evaluate gold.conll pred.conll --format conlleval"""
 
 
-def add_evaluate(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise evaluate`."""
-    parser.add_argument(
-        "gold", metavar="GOLD", help="gold annotation, or one file with gold and predicted tags"
-    )
-    parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
-    add_evaluating(parser)
-    add_outputs(parser)
-    add_gates(parser)
-    add_settings(parser.add_argument_group("figures as other programs compute them"), "preset")
-    add_reading(parser)
+EVALUATE = Options(
+    MERGED_GOLD, PREDICTIONS, EVALUATING,
+    Group("thresholds (exit status 1 if one is missed)", [
+        *THRESHOLDS,
+        Setting("junit", "write the outcome of the thresholds as JUnit XML", metavar="FILE"),
+    ]),
+    Group("figures as other programs compute them", GROUPS["preset"]),
+    READING,
+)  # fmt: skip
 
 
 def run_evaluate(args: argparse.Namespace) -> int:
@@ -547,18 +540,13 @@ COMPARE_EXAMPLES = """examples:
   spanwise compare gold.conll a.conll b.conll c.conll --correction bh --html report.html"""
 
 
-def add_compare(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise compare`."""
-    parser.add_argument("gold", metavar="GOLD|RESULT.json", help="gold annotation, or a result document")
-    parser.add_argument(
-        "systems",
-        metavar="PRED|RESULT.json",
-        nargs="*",
-        help="predictions (file, or name=file), or result documents",
-    )
-    add_evaluating(parser)
-    add_outputs(parser)
-    add_reading(parser)
+COMPARE = Options(
+    positional("gold", "GOLD|RESULT.json", "gold annotation, or a result document"),
+    positional(
+        "systems", "PRED|RESULT.json", "predictions (file, or name=file), or result documents", nargs="*"
+    ),
+    EVALUATING, READING,
+)  # fmt: skip
 
 
 def run_compare(args: argparse.Namespace) -> int:
@@ -577,6 +565,6 @@ def run_compare(args: argparse.Namespace) -> int:
 
 
 COMMANDS = {
-    "evaluate": Command(add_evaluate, run_evaluate, EVALUATE_EXAMPLES),
-    "compare": Command(add_compare, run_compare, COMPARE_EXAMPLES),
+    "evaluate": Command(EVALUATE, run_evaluate, EVALUATE_EXAMPLES),
+    "compare": Command(COMPARE, run_compare, COMPARE_EXAMPLES),
 }

@@ -6,20 +6,19 @@ import argparse
 from collections.abc import Sequence
 
 from spanwise.cli.arguments import (
+    ENGINE,
+    READING,
     Command,
-    add_align,
-    add_attributes,
-    add_document,
-    add_engine,
-    add_parts,
-    add_reading,
-    add_setting,
-    add_train,
+    Group,
+    Options,
     finish_document,
+    options_of,
+    positional,
+    shown,
 )
 from spanwise.cli.evaluating import compared
 from spanwise.errors import ChoiceError
-from spanwise.settings import column
+from spanwise.settings import Setting
 
 LEAKS_EXAMPLES = """examples:
   spanwise leaks gold.jsonl masked.jsonl
@@ -28,54 +27,25 @@ LEAKS_EXAMPLES = """examples:
   spanwise leaks gold.jsonl masked.jsonl --max-leak PERSON=0.5 --max-leak 2 --floor-bound"""
 
 
-def add_leaks(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise leaks`."""
-    parser.add_argument("gold", metavar="GOLD", help="what must be hidden, or a file with both tags")
-    parser.add_argument("systems", metavar="PRED", nargs="*", help="what is masked: a file, or name=file")
-    group = parser.add_argument_group("what to compute")
-    group.add_argument(
-        "--same-label",
-        often=True,
-        action="store_true",
-        help="only a prediction with the mention's label hides it",
-    )
-    group.add_argument(
-        "--identity", often=True, metavar="COLUMN|KEY", type=column,
-        help="the key of gold spans, or the column (a number from 0 or a name), that says whom they name",
-    )  # fmt: skip
-    group.add_argument(
-        "--identity-across", action="store_true", help="the same identity means the same in all documents"
-    )
-    add_train(group)
-    add_attributes(
-        group, "none", "attributes in whose buckets leaks are counted too, such as fu20 (default: none)",
-        given=False,
-    )  # fmt: skip
-    add_setting(group, "resamples")
-    add_setting(group, "seed")
-    add_setting(group, "unit")
-    add_align(group)
-    add_parts(group, "count")
-    group = parser.add_argument_group("limits (exit status 1 if one is missed)")
-    group.add_argument(
-        "--max-leak", often=True, metavar="[LABEL=]POINTS", action="append", default=[],
-        help="the highest leak rate that is allowed, of a label (PERSON=0.5) or overall (2), in points; may "
-        "be repeated",
-    )  # fmt: skip
-    group.add_argument(
-        "--gate",
-        often=True,
-        metavar="FILE",
-        help="a TOML file with limits under [leak], such as PERSON = 0.5",
-    )
-    group.add_argument(
-        "--floor-bound", action="store_true",
-        help="hold the upper end of the interval against the limits instead of the rate",
-    )  # fmt: skip
-    group = parser.add_argument_group("what to show and write")
-    add_document(group, examples="leaking sentences on the page", redact=True)
-    add_engine(parser)
-    add_reading(parser)
+LEAKS = Options(
+    positional("gold", "GOLD", "what must be hidden, or a file with both tags"),
+    positional("systems", "PRED", "what is masked: a file, or name=file", nargs="*"),
+    Group("what to compute", options_of("leaks")),
+    Group("limits (exit status 1 if one is missed)", [
+        Setting(
+            "max_leak",
+            "the highest leak rate that is allowed, of a label (PERSON=0.5) or overall (2), in points; may "
+            "be repeated", (), metavar="[LABEL=]POINTS", often=True,
+        ),
+        Setting(
+            "gate", "a TOML file with limits under [leak], such as PERSON = 0.5", metavar="FILE", often=True
+        ),
+        Setting(
+            "floor_bound", "hold the upper end of the interval against the limits instead of the rate", False
+        ),
+    ]),
+    shown(examples="leaking sentences on the page", redact=True), ENGINE, READING,
+)  # fmt: skip
 
 
 def run_leaks(args: argparse.Namespace) -> int:
@@ -120,4 +90,4 @@ def _limits(texts: Sequence[str]) -> dict[str | None, float]:
     return most
 
 
-COMMANDS = {"leaks": Command(add_leaks, run_leaks, LEAKS_EXAMPLES)}
+COMMANDS = {"leaks": Command(LEAKS, run_leaks, LEAKS_EXAMPLES)}

@@ -6,10 +6,23 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from spanwise.cli.arguments import Command, add_thresholds, write_output
+from spanwise.cli.arguments import (
+    THRESHOLDS,
+    Command,
+    Either,
+    Group,
+    Options,
+    finish_document,
+    named,
+    output,
+    positional,
+    shown,
+    write_output,
+)
 from spanwise.cli.evaluating import outcome_of
 from spanwise.errors import ChoiceError
 from spanwise.reports import REPORTS, Report
+from spanwise.settings import Setting
 from spanwise.streams import say
 
 if TYPE_CHECKING:
@@ -18,25 +31,24 @@ if TYPE_CHECKING:
     from spanwise.reports.tables import Table
 
 
+RESULT = positional("result", "RESULT.json", "a result or study document, written by --json")
+
 CHANGES_EXAMPLES = """examples:
   spanwise changes last.json run.json
   spanwise changes last.json run.json --system crf --html changes.html"""
 
 
-def add_changes(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise changes`."""
-    from spanwise.cli.arguments import add_document
-
-    parser.add_argument("earlier", metavar="OLD.json", help="the earlier result, written by --json")
-    parser.add_argument("later", metavar="NEW.json", help="the later result, over the same gold data")
-    parser.add_argument("--system", metavar="NAME", help="only this system (default: all that both have)")
-    add_document(parser.add_argument_group("what to show and write"))
+CHANGES = Options(
+    positional("earlier", "OLD.json", "the earlier result, written by --json"),
+    positional("later", "NEW.json", "the later result, over the same gold data"),
+    Setting("system", "only this system (default: all that both have)", metavar="NAME"),
+    shown(),
+)
 
 
 def run_changes(args: argparse.Namespace) -> int:
     """Say which mentions broke and were fixed between two saved results, and whether F1 differs."""
     from spanwise.changing import changes
-    from spanwise.cli.arguments import finish_document
 
     finish_document(args, changes(args.earlier, args.later, system=args.system))
     return 0
@@ -47,12 +59,7 @@ REPORT_EXAMPLES = """examples:
   spanwise report study.json -o study.html"""
 
 
-def add_report(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise report`."""
-    parser.add_argument("result", metavar="RESULT.json", help="a result or study document, written by --json")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="where to write the page (default: standard output)"
-    )
+REPORT = Options(RESULT, output("where to write the page (default: standard output)"))
 
 
 def run_report(args: argparse.Namespace) -> int:
@@ -74,32 +81,25 @@ FIGURES_EXAMPLES = """examples:
   spanwise figures study.json -o figures --paper fu20-figure4 --format pdf --columns 1"""
 
 
-def add_figures(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise figures`."""
-    parser.add_argument("result", metavar="RESULT.json", help="a result or study document, written by --json")
-    parser.add_argument("names", metavar="NAME", nargs="*", help="the figures to draw (default: all)")
-    parser.add_argument("-o", "--output", metavar="FOLDER", help="where to write them")
-    parser.add_argument(
-        "--format",
-        default="svg",
-        metavar="FORMATS",
-        help="svg, pdf, png, or several separated by commas (default: svg)",
-    )
-    parser.add_argument(
-        "--paper", action="append", default=[], metavar="NAME",
-        help="a figure as a paper draws it, such as fu20-figure4; may be repeated",
-    )  # fmt: skip
-    parser.add_argument(
-        "--columns", type=int, metavar="N",
-        help="as wide as one column of a paper (1: 240 pt) or two (2: 500 pt)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--labels", default="", metavar="LABELS",
-        help="the labels that a paper's confusion matrix shows, separated by commas; others are summed",
-    )  # fmt: skip
-    parser.add_argument(
-        "--background", default="white", metavar="COLOUR", help="white (default) or transparent"
-    )
+FIGURES = Options(
+    RESULT, positional("names", "NAME", "the figures to draw (default: all)", nargs="*"),
+    output("where to write them", metavar="FOLDER"),
+    Setting(
+        "format", "svg, pdf, png, or several separated by commas (default: svg)", "svg", metavar="FORMATS"
+    ),
+    Setting(
+        "paper", "a figure as a paper draws it, such as fu20-figure4; may be repeated", (), metavar="NAME"
+    ),
+    Setting(
+        "columns", "as wide as one column of a paper (1: 240 pt) or two (2: 500 pt)", type=int, metavar="N"
+    ),
+    Setting(
+        "labels",
+        "the labels that a paper's confusion matrix shows, separated by commas; others are summed", "",
+        metavar="LABELS",
+    ),
+    Setting("background", "white (default) or transparent", "white", metavar="COLOUR"),
+)  # fmt: skip
 
 
 def run_figures(args: argparse.Namespace) -> int:
@@ -137,34 +137,25 @@ TABLE_EXAMPLES = """examples:
   spanwise table study.json model_wise --csv -o model_wise.csv"""
 
 
-def add_table(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise table`."""
-    parser.add_argument("result", metavar="RESULT.json", help="a result or study document, written by --json")
-    parser.add_argument("names", metavar="NAME", nargs="*", help="the tables to print, or all")
-    form = parser.add_mutually_exclusive_group()
-    for name, what in (
-        ("latex", "a booktabs table: best in bold, superscript letters, a caption that names the test"),
-        ("markdown", "a pipe table (default)"),
-        ("csv", "unrounded numbers, as fractions"),
-    ):
-        form.add_argument(f"--{name}", dest="form", action="store_const", const=name, help=what)
-    add_typesetting(parser)
-    parser.add_argument(
-        "--least-share", type=float, default=0, metavar="P",
-        help="leave out tough subsets with less than P %% of the gold mentions (the paper: 1)",
-    )  # fmt: skip
-    parser.add_argument("--short", action="store_true", help="use the short names of attributes: eLen, eCon")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
-
-
-def add_typesetting(parser: argparse.ArgumentParser) -> None:
-    """Add the options for how tables are set in a paper."""
-    parser.add_argument(
-        "--decimals", type=int, choices=(1, 2), help="decimals of scores in points (default: 1)"
-    )
-    parser.add_argument(
-        "--wide", action="store_true", help="LaTeX: use both columns of the page (table*) in any case"
-    )
+TYPESETTING = (
+    Setting("decimals", "decimals of scores in points (default: 1)", type=int, choices=(1, 2)),
+    Setting("wide", "LaTeX: use both columns of the page (table*) in any case", False),
+)
+TABLE = Options(
+    RESULT, positional("names", "NAME", "the tables to print, or all", nargs="*"),
+    Either("form", {
+        "latex": "a booktabs table: best in bold, superscript letters, a caption that names the test",
+        "markdown": "a pipe table (default)",
+        "csv": "unrounded numbers, as fractions",
+    }),
+    TYPESETTING,
+    Setting(
+        "least_share", "leave out tough subsets with less than P %% of the gold mentions (the paper: 1)", 0,
+        type=float, metavar="P",
+    ),
+    Setting("short", "use the short names of attributes: eLen, eCon", False),
+    output("write to a file instead of standard output"),
+)  # fmt: skip
 
 
 def run_table(args: argparse.Namespace) -> int:
@@ -215,16 +206,15 @@ PAPER_EXAMPLES = """examples:
   spanwise paper run.json -o paper --wide --appendix none"""
 
 
-def add_paper(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise paper`."""
-    parser.add_argument("result", metavar="STUDY.json", help="a study or result document, written by --json")
-    parser.add_argument("-o", "--output", metavar="FOLDER", required=True, help="the folder to write")
-    add_typesetting(parser)
-    parser.add_argument(
-        "--appendix", metavar="NAMES",
-        help="the tables of the appendix, as 'spanwise table STUDY.json' lists them, separated by commas, or "
-        "none (default: the data and all scores, labels and tough mentions)",
-    )  # fmt: skip
+PAPER = Options(
+    positional("result", "STUDY.json", "a study or result document, written by --json"),
+    output("the folder to write", metavar="FOLDER", required=True), TYPESETTING,
+    Setting(
+        "appendix",
+        "the tables of the appendix, as 'spanwise table STUDY.json' lists them, separated by commas, or "
+        "none (default: the data and all scores, labels and tough mentions)", metavar="NAMES",
+    ),
+)  # fmt: skip
 
 
 def run_paper(args: argparse.Namespace) -> int:
@@ -261,19 +251,19 @@ exit status 1 if a threshold was given and missed"""
 )
 
 
-def add_export(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise export`."""
-    parser.add_argument("result", metavar="RESULT.json", nargs="?", help="a result or study document")
-    parser.add_argument("form", metavar="FORM", nargs="?", help="one of: " + ", ".join(REPORTS.names()))
-    parser.add_argument(
-        "-o", "--output", often=True, metavar="FILE", help="write to a file instead of standard output"
-    )
-    parser.add_argument(
-        "--schema", often=True, action="store_true", help="print the JSON Schema of result documents"
-    )
-    add_thresholds(parser.add_argument_group("thresholds of summary, junit and annotations"), often=True)
-    parser.add_argument("--name", often=True, help="model-index: the model's name; by default the system's")
-    parser.add_argument("--dataset", help="model-index: the dataset's identifier; by default its name")
+_OFTEN = ("fail_under", "against", "fail_drop", "floor")
+EXPORT = Options(
+    positional("result", "RESULT.json", "a result or study document", nargs="?"),
+    positional("form", "FORM", "one of: " + ", ".join(REPORTS.names()), nargs="?"),
+    output("write to a file instead of standard output", often=True),
+    Setting("schema", "print the JSON Schema of result documents", False, often=True),
+    Group(
+        "thresholds of summary, junit and annotations",
+        [one._replace(often=one.name in _OFTEN) for one in THRESHOLDS],
+    ),
+    Setting("name", "model-index: the model's name; by default the system's", often=True),
+    Setting("dataset", "model-index: the dataset's identifier; by default its name"),
+)
 
 
 def run_export(args: argparse.Namespace) -> int:
@@ -328,23 +318,20 @@ WORKBENCH_EXAMPLES = """examples:
   spanwise workbench runs/ --bundle pages/      save its pages for people without a server"""
 
 
-def add_workbench(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise workbench`."""
-    parser.add_argument("folder", metavar="FOLDER", nargs="?", default=".", help="the folder of results")
-    parser.add_argument("--port", type=int, default=7350, help="the port to listen on (default: 7350)")
-    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
-    parser.add_argument(
-        "--behind-proxy", metavar="ORIGIN", help="the address of a proxy in front of it, such as https://NAME"
-    )
-    parser.add_argument(
-        "--memory",
-        metavar="SIZE",
+WORKBENCH = Options(
+    positional("folder", "FOLDER", "the folder of results", nargs="?", default="."),
+    Setting("port", "the port to listen on (default: 7350)", 7350),
+    Setting("host", "the address to listen on (default: 127.0.0.1)", "127.0.0.1"),
+    Setting(
+        "behind_proxy", "the address of a proxy in front of it, such as https://NAME", metavar="ORIGIN"
+    ),
+    *named(
+        "memory",
         help="how much memory the evaluation of an upload may use, such as 4GB (default: 3/4 of all)",
-    )
-    parser.add_argument(
-        "--bundle", metavar="OUT", help="save the pages in a new folder instead of serving them"
-    )
-    parser.add_argument("--systems", metavar="A,B", help="with --bundle: the systems to show (default: all)")
+    ),
+    Setting("bundle", "save the pages in a new folder instead of serving them", metavar="OUT"),
+    Setting("systems", "with --bundle: the systems to show (default: all)", metavar="A,B"),
+)  # fmt: skip
 
 
 def run_workbench(args: argparse.Namespace) -> int:
@@ -367,11 +354,11 @@ def run_workbench(args: argparse.Namespace) -> int:
 
 
 COMMANDS = {
-    "changes": Command(add_changes, run_changes, CHANGES_EXAMPLES),
-    "report": Command(add_report, run_report, REPORT_EXAMPLES),
-    "figures": Command(add_figures, run_figures, FIGURES_EXAMPLES),
-    "paper": Command(add_paper, run_paper, PAPER_EXAMPLES),
-    "table": Command(add_table, run_table, TABLE_EXAMPLES),
-    "export": Command(add_export, run_export, EXPORT_EXAMPLES),
-    "workbench": Command(add_workbench, run_workbench, WORKBENCH_EXAMPLES),
+    "changes": Command(CHANGES, run_changes, CHANGES_EXAMPLES),
+    "report": Command(REPORT, run_report, REPORT_EXAMPLES),
+    "figures": Command(FIGURES, run_figures, FIGURES_EXAMPLES),
+    "paper": Command(PAPER, run_paper, PAPER_EXAMPLES),
+    "table": Command(TABLE, run_table, TABLE_EXAMPLES),
+    "export": Command(EXPORT, run_export, EXPORT_EXAMPLES),
+    "workbench": Command(WORKBENCH, run_workbench, WORKBENCH_EXAMPLES),
 }

@@ -12,16 +12,23 @@ from typing import TYPE_CHECKING
 from msgspec.structs import asdict
 
 from spanwise.cli.arguments import (
+    DETAIL,
+    ENGINE,
+    JSON,
+    REPORT,
+    SHOWN,
     Command,
-    add_detail,
-    add_engine,
-    add_screen,
-    add_setting,
+    Group,
+    Options,
     engine_of,
+    options_of,
+    positional,
     save_document,
+    screen,
     show_document,
 )
 from spanwise.errors import ChoiceError
+from spanwise.settings import Setting, check_options
 from spanwise.streams import say
 
 if TYPE_CHECKING:
@@ -48,46 +55,28 @@ a manifest:
   systems = ["mdeberta", "mbert"]"""
 
 
-def add_study(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise study`."""
-    parser.add_argument("manifest", metavar="STUDY.toml", help="datasets, systems and comparisons")
-    parser.add_argument(
-        "--root",
+STUDY = Options(
+    positional("manifest", "STUDY.toml", "datasets, systems and comparisons"),
+    Setting(
+        "root", "the folder that paths are relative to (default: the manifest's)", metavar="FOLDER",
         often=True,
-        metavar="FOLDER",
-        help="the folder that paths are relative to (default: the manifest's)",
-    )
-    add_setting(
-        parser, "memory",
-        help="evaluate in parts that need about this much memory, such as 512MB (default: only if the "
-        "files of a system would not fit); does not change any number",
-    )  # fmt: skip
-    add_setting(parser, "workers", help="number of processes (default: one per core)")
-    parser.add_argument(
-        "--cache", metavar="FOLDER", help="where results are cached (default: the user's cache folder)"
-    )
-    parser.add_argument(
-        "--no-cache", often=True, action="store_true", help="cache nothing and recompute everything"
-    )
-    parser.add_argument(
-        "--allow-commands", action="store_true", help="run the training commands that the file names"
-    )
-    add_engine(parser)
-    group = parser.add_argument_group("what to show and write")
-    group.add_argument(
-        "--json", often=True, metavar="FILE", help="write the study document (- for standard output)"
-    )
-    group.add_argument("--html", often=True, metavar="FILE", help="write the report as one HTML page")
-    group.add_argument(
-        "--csv",
-        often=True,
-        metavar="FOLDER",
-        help="write the tidy performance table and all other tables as CSV",
-    )
-    group.add_argument("--parquet", metavar="FILE", help="write the tidy performance table as Parquet")
-    group.add_argument("--quiet", action="store_true", help="show neither progress nor the screen")
-    add_screen(group)
-    add_detail(group)
+    ),
+    options_of("study"),
+    Setting("cache", "where results are cached (default: the user's cache folder)", metavar="FOLDER"),
+    Setting("no_cache", "cache nothing and recompute everything", False, often=True),
+    Setting("allow_commands", "run the training commands that the file names", False),
+    ENGINE,
+    Group(SHOWN, [
+        JSON._replace(help="write the study document (- for standard output)"), REPORT,
+        Setting(
+            "csv", "write the tidy performance table and all other tables as CSV", metavar="FOLDER",
+            often=True,
+        ),
+        Setting("parquet", "write the tidy performance table as Parquet", metavar="FILE"),
+        Setting("quiet", "show neither progress nor the screen", False),
+        *screen(), DETAIL,
+    ]),
+)  # fmt: skip
 
 
 def run_study(args: argparse.Namespace) -> int:
@@ -99,8 +88,7 @@ def run_study(args: argparse.Namespace) -> int:
     """
     from spanwise.studies import study
 
-    if args.workers is not None and args.workers < 1:
-        raise ChoiceError(f"--workers is {args.workers}, but must be 1 or more.")
+    check_options("study", vars(args))
     if args.cache and args.no_cache:
         raise ChoiceError("--cache and --no-cache exclude each other.\nGive one of them.")
     with engine_of(args) as engine:
@@ -168,20 +156,14 @@ REPRODUCE_EXAMPLES = """examples:
   spanwise reproduce data --departures"""
 
 
-def add_reproduce(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise reproduce`."""
-    parser.add_argument(
-        "data", metavar="DATA", help="the folder with ortmann-ner, conll2002-es, wnut16 and printed"
-    )
-    parser.add_argument("--different", action="store_true", help="show only the cells that differ")
-    parser.add_argument(
-        "--json", often=True, metavar="FILE", help="write the cells as JSON (- for standard output)"
-    )
-    parser.add_argument(
-        "--departures",
-        action="store_true",
-        help="show how each departure of the preset interpreteval affects the figures",
-    )
+REPRODUCE = Options(
+    positional("data", "DATA", "the folder with ortmann-ner, conll2002-es, wnut16 and printed"),
+    Setting("different", "show only the cells that differ", False),
+    JSON._replace(help="write the cells as JSON (- for standard output)"),
+    Setting(
+        "departures", "show how each departure of the preset interpreteval affects the figures", False
+    ),
+)  # fmt: skip
 
 
 def run_reproduce(args: argparse.Namespace) -> int:
@@ -267,6 +249,6 @@ def _effect_lines(effects: Iterable[Effect]) -> Iterator[str]:
 
 
 COMMANDS = {
-    "study": Command(add_study, run_study, STUDY_EXAMPLES),
-    "reproduce": Command(add_reproduce, run_reproduce, REPRODUCE_EXAMPLES),
+    "study": Command(STUDY, run_study, STUDY_EXAMPLES),
+    "reproduce": Command(REPRODUCE, run_reproduce, REPRODUCE_EXAMPLES),
 }

@@ -7,15 +7,20 @@ import shlex
 from collections.abc import Sequence
 
 from spanwise.cli.arguments import (
+    ENGINE,
     Command,
-    add_document,
-    add_engine,
-    add_setting,
+    Group,
+    Options,
     asked,
     finish_document,
+    named,
+    options_of,
+    positional,
+    shown,
 )
 from spanwise.cli.evaluating import named_systems
 from spanwise.errors import ChoiceError
+from spanwise.settings import Setting
 
 TUPLES_EXAMPLES = """examples:
   spanwise tuples gold.jsonl pred.jsonl
@@ -25,58 +30,33 @@ TUPLES_EXAMPLES = """examples:
   spanwise tuples gold.jsonl model=answers.jsonl --answers first"""
 
 
-def add_tuples(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `spanwise tuples`."""
-    parser.add_argument("gold", metavar="GOLD", help="a file of gold tuples")
-    parser.add_argument("systems", metavar="PRED", nargs="+", help="predicted tuples: a file, or name=file")
-    group = parser.add_argument_group("what to compute")
-    group.add_argument(
-        "--criterion", default="strict", choices=["strict", "boundaries", "head", "overlap", "type"],
-        help="when fillers are equal, for the verdict; all are shown (default: strict)",
-    )  # fmt: skip
-    group.add_argument(
-        "--undirected", default="", metavar="A,B", help="the types whose fillers may be exchanged"
-    )
-    group.add_argument(
-        "--mentions", default="predicted", choices=["predicted", "gold"],
-        help="whether systems were given the gold mentions; only printed (default: predicted)",
-    )  # fmt: skip
-    group.add_argument(
-        "--with-trigger", action="store_true", help="an argument of an event also needs its trigger's span"
-    )
-    group.add_argument(
-        "--answers", metavar="POLICY",
-        help="the predictions are answers of language models without positions: place their texts (such as "
-             "first), as spanwise place does",
-    )  # fmt: skip
-    group.add_argument("--response", metavar="FIELD", help="the field of answers with the raw response")
-    group.add_argument("--train", metavar="FILE", help="training data, for seen and unseen facts")
-    add_setting(group, "resamples")
-    add_setting(group, "seed")
-    add_setting(group, "unit")
-    add_setting(group, "workers")
-    group = parser.add_argument_group("limits (exit status 1 if one is missed)")
-    group.add_argument(
-        "--floor", metavar="[TYPE=]POINTS", action="append", default=[],
-        help="the lowest F1 that is allowed, of a type (leads=55) or overall (60); may be repeated",
-    )  # fmt: skip
-    group.add_argument(
-        "--floor-bound", action="store_true",
-        help="hold the lower end of the interval against the floors instead of F1",
-    )  # fmt: skip
-    group = parser.add_argument_group("what to show and write")
-    add_document(group, examples="units with an error on the page", redact=True)
-    add_engine(parser)
-    group = parser.add_argument_group("how to read the files")
-    group.add_argument("--format", metavar="NAME", help="the format of all files (default: recognised)")
-    group.add_argument(
-        "--column", metavar="NAME",
-        help="the column or key with links (hipe: NEL-LIT; conllu), or the layer of relations (webanno)",
-    )  # fmt: skip
-    group.add_argument("--tag-column", metavar="NAME", help="the column with entity tags (hipe, conllu)")
-    group.add_argument("--annotator", metavar="NAME", help="whose annotations to read (label-studio)")
-    for name in ("encoding", "map", "predicted_map", "only", "without"):
-        add_setting(group, name)
+TUPLES = Options(
+    positional("gold", "GOLD", "a file of gold tuples"),
+    positional("systems", "PRED", "predicted tuples: a file, or name=file", nargs="+"),
+    Group("what to compute", options_of("tuples")),
+    Group("limits (exit status 1 if one is missed)", [
+        Setting(
+            "floor",
+            "the lowest F1 that is allowed, of a type (leads=55) or overall (60); may be repeated", (),
+            metavar="[TYPE=]POINTS",
+        ),
+        Setting(
+            "floor_bound", "hold the lower end of the interval against the floors instead of F1", False
+        ),
+    ]),
+    shown(examples="units with an error on the page", redact=True), ENGINE,
+    Group("how to read the files", [
+        Setting("format", "the format of all files (default: recognised)", metavar="NAME"),
+        Setting(
+            "column",
+            "the column or key with links (hipe: NEL-LIT; conllu), or the layer of relations (webanno)",
+            metavar="NAME",
+        ),
+        Setting("tag_column", "the column with entity tags (hipe, conllu)", metavar="NAME"),
+        Setting("annotator", "whose annotations to read (label-studio)", metavar="NAME"),
+        *named("encoding", "map", "predicted_map", "only", "without"),
+    ]),
+)  # fmt: skip
 
 
 def run_tuples(args: argparse.Namespace) -> int:
@@ -116,4 +96,4 @@ def _floors(texts: Sequence[str]) -> dict[str | None, float]:
     return least
 
 
-COMMANDS = {"tuples": Command(add_tuples, run_tuples, TUPLES_EXAMPLES)}
+COMMANDS = {"tuples": Command(TUPLES, run_tuples, TUPLES_EXAMPLES)}

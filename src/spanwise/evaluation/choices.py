@@ -661,8 +661,8 @@ def parts_of(
     otherwise only if their formats can be read in parts and they would not fit into memory or, with
     `workers` None, are so large that several processes pay off.
     """
-    if workers is not None and workers < 1:
-        raise ChoiceError(f"workers is {workers!r}, but must be 1 or more.")
+    if workers is not None:
+        SETTINGS["workers"].check(workers)
     if memory is not None:
         if not streamable:
             raise ChoiceError("a preset needs all files at once.\nLeave memory out.")
