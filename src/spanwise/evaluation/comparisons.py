@@ -131,10 +131,12 @@ def compare_systems(
         answers = _shuffled(aligned, questions, unique, resampling, correction, primary)
     if answers is not None:
         answers = replace(answers, family=answers.family + len(resampling.others))
+    shared = [
+        _Tested.of(key, aligned[key], *of_measure, questions, answers, confidence, primary)
+        for key, of_measure in tested.items()
+    ]
     return tuple(
-        _comparison(
-            pair, numbers, unique, questions, aligned, tested, answers, confidence, correction, primary, unit
-        )
+        _comparison(pair, numbers, unique, questions, shared, answers, correction, primary, unit)
         for pair, numbers in zip(pairs, numbered_pairs, strict=True)
     )
 
@@ -503,15 +505,52 @@ def _weighted(columns: Column, weights: Floats) -> Floats:
 # ---- the rows of a comparison ---------------------------------------------------------------
 
 
+class _Tested(Struct, frozen=True, eq=False):
+    """One tested measure: what is the same for all pairs, or is computed for all of them at once."""
+
+    questions: Sequence[int]
+    rows: Mapping[int, int]  # the row of each pair
+    values: Mapping[int, Mapping[str, Floats]]  # the scores of each system, averaged over its runs
+    mentions: Sequence[int | None]
+    differences: Mapping[str, Differences]
+    intervals: Mapping[str, Floats]
+    detectable: Floats | None  # of the primary score
+
+    @classmethod
+    def of(
+        cls, key: MeasureKey, owners: Mapping[int, Sequence[Measure]], rows: Mapping[int, int],
+        by_score: Mapping[str, Differences], questions: Sequence[Question], answers: Answers | None,
+        confidence: float, primary: Path,
+    ) -> _Tested:  # fmt: skip
+        """The measure of all systems that have it."""
+        own = [index for index, question in enumerate(questions) if question.measure == key]
+        scores = {questions[index].score for index in own}
+        values = {}
+        for number, runs in owners.items():
+            of_runs = [run.values() for run in runs]
+            values[number] = {score: _mean([run[score] for run in of_runs]) for score in scores}
+        chosen = next((questions[index].score for index in own if questions[index].path == primary), None)
+        detectable = None
+        if answers is not None and chosen in by_score:
+            detectable = by_score[chosen].detectable(LEVEL / max(answers.family, 1))
+        return cls(
+            own,
+            rows,
+            values,
+            _mentions(next(iter(owners.values()))[0]),
+            by_score,
+            {score: difference.interval(confidence) for score, difference in by_score.items()},
+            detectable,
+        )
+
+
 def _comparison(
     pair: tuple[str, str],
     numbers: tuple[int, int],
     unique: Pairs,
     questions: Sequence[Question],
-    aligned: Aligned,
-    differences: Mapping[MeasureKey, tuple[dict[int, int], dict[str, Differences]]],
+    measures: Sequence[_Tested],
     answers: Answers | None,
-    confidence: float,
     correction: str,
     primary: Path,
     unit: str,
@@ -523,27 +562,21 @@ def _comparison(
     cannot = None
     if answers is not None and answers.differing is not None and numbers[0] != numbers[1]:
         cannot = unreachable(int(answers.differing[pair_index]), answers.family, unit)
-    for key, (rows, by_score) in differences.items():
-        if pair_index not in rows:
+    for measure in measures:
+        if pair_index not in measure.rows:
             continue
-        sides = [aligned[key][number] for number in numbers]
-        mentions = _mentions(sides[0][0])
-        values = [[run.values() for run in runs] for runs in sides]
-        intervals = {
-            score: difference.interval(confidence)[rows[pair_index]] for score, difference in by_score.items()
-        }
-        for index, question in enumerate(questions):
-            if question.measure != key:
-                continue
-            means = [_mean([float(run[question.score][question.cell]) for run in side]) for side in values]
-            row = _untested(question, means[0], means[1], mentions[question.cell], primary)
-            tested = by_score.get(question.score)
+        at = measure.rows[pair_index]
+        for index in measure.questions:
+            question = questions[index]
+            means = [float(measure.values[number][question.score][question.cell]) for number in numbers]
+            row = _untested(question, means[0], means[1], measure.mentions[question.cell], primary)
+            tested = measure.differences.get(question.score)
             if tested is not None:
-                row = replace(row, units=int(tested.units[rows[pair_index], question.cell]))
+                row = replace(row, units=int(tested.units[at, question.cell]))
             if answers is not None and row.difference is None:
                 row = replace(row, why=UNDEFINED)
             elif answers is not None:
-                bounds = intervals[question.score][question.cell]
+                bounds = measure.intervals[question.score][at, question.cell]
                 low, high = (plain(bound) for bound in (-bounds[::-1] if swapped else bounds))
                 interval = None if low is None or high is None else (low, high)
                 verdict = _verdict(answers, pair_index, index, same=numbers[0] == numbers[1])
@@ -556,9 +589,8 @@ def _comparison(
                 if open_here[pair_index]:
                     number = answers.shared if question.path != primary else answers.shuffles[pair_index]
                     row = replace(row, significant=False, why=OPEN.format(shuffles=int(number)))
-                if question.path == primary and tested is not None and cannot is None:
-                    found = tested.detectable(LEVEL / max(answers.family, 1))
-                    detectable = plain(found[rows[pair_index], question.cell])
+                if question.path == primary and measure.detectable is not None and cannot is None:
+                    detectable = plain(measure.detectable[at, question.cell])
             scores.append(row)
     comparison = Comparison(
         systems=pair, correction=correction, scores=tuple(scores), detectable=detectable, shuffles=0
@@ -598,8 +630,8 @@ def _untested(
     )
 
 
-def _mean(values: Sequence[float]) -> float:
-    return values[0] if len(values) == 1 else float(np.mean(values))
+def _mean(values: Sequence[Floats]) -> Floats:
+    return values[0] if len(values) == 1 else np.asarray(np.mean(np.stack(values, axis=-1), axis=-1))
 
 
 def _verdict(answers: Answers, pair: int, question: int, *, same: bool) -> dict[str, object]:

@@ -443,34 +443,35 @@ def with_lead_intervals(
     tables = {
         name: [{measure.key: measure for measure in run} for run in runs] for name, runs in systems.items()
     }
+    kept: dict[tuple[str, str, tuple[str, ...]], _Side] = {}  # most pairs divide their lead in the same way
+
+    def side(name: str, division: str, parts: tuple[str, ...]) -> _Side:
+        known = kept.get((name, division, parts))
+        return known or kept.setdefault(
+            (name, division, parts), _Side.of(tables[name], _key(division), parts)
+        )
+
+    def bounded(pair: Sequence[str], division: str, parts: Sequence[LeadPart]) -> tuple[LeadPart, ...]:
+        if not all(_key(division) in table for name in pair for table in tables[name]):
+            return tuple(parts)  # the two results cut this attribute differently
+        names = tuple(part.name for part in parts)
+        first, second = (side(name, division, names) for name in pair)
+        reach = _contribution_reach(first, second, shared_seeds, confidence)
+        return tuple(
+            replace(part, interval=_interval(part.contribution, float(reach[index])))
+            for index, part in enumerate(parts)
+        )
+
     return tuple(
         replace(
             row,
-            lead={
-                division: _bounded(
-                    parts, [tables[name] for name in row.systems], division, confidence, shared_seeds
-                )
-                for division, parts in row.lead.items()
-            },
+            lead={division: bounded(row.systems, division, parts) for division, parts in row.lead.items()},
         )
         for row in comparisons
     )
 
 
 _Tables = Mapping[MeasureKey, Measure]  # of one run
-
-
-def _bounded(
-    parts: Sequence[LeadPart], sides: Sequence[Sequence[_Tables]], division: str, confidence: float,
-    shared_seeds: bool,
-) -> tuple[LeadPart, ...]:  # fmt: skip
-    if not all(_key(division) in table for side in sides for table in side):
-        return tuple(parts)  # the two results cut this attribute differently
-    reach = _contribution_reach(sides, division, [part.name for part in parts], shared_seeds, confidence)
-    return tuple(
-        replace(part, interval=_interval(part.contribution, float(reach[index])))
-        for index, part in enumerate(parts)
-    )
 
 
 def _interval(value: float, reach: float) -> tuple[float | None, float | None] | None:
@@ -524,48 +525,77 @@ def _by_cell(counts: Counts, rows: Column) -> Floats:
     return np.asarray(matrix.reshape(len(rows), len(counts.cells), len(counts.columns)))
 
 
-def _contribution_reach(
-    sides: Sequence[Sequence[_Tables]], division: str, names: Sequence[str], shared_seeds: bool,
-    confidence: float,
-) -> Floats:  # fmt: skip
+class _Side(Struct, frozen=True, eq=False):
+    """One system of a pair: what its runs contribute to each part, and what is left without each unit."""
+
+    runs: Sequence[tuple[Counts, Counts]]  # of each run: exactly, and by part
+    names: tuple[str, ...]
+    totals: Sequence[_Division]  # of each run
+    terms: Sequence[_Terms]
+    whole: _Terms
+    columns: Matrix  # the rows of all runs in each unit
+    rows: Matrix  # their distinct combinations
+    number: Ints  # the combination of each unit
+    remaining: _Terms | None  # without a unit of each combination, unless there are too many
+
+    @classmethod
+    def of(cls, tables: Sequence[_Tables], key: MeasureKey, names: tuple[str, ...]) -> _Side:
+        """The runs of a system, divided into the named parts."""
+        runs = [(table[MeasureKey("exact")].counts, table[key].counts) for table in tables]
+        totals = [_Division.total(*run, names) for run in runs]
+        terms = [_Terms.of(total) for total in totals]
+        of_runs = [np.asarray(counts.row, dtype=np.int32) for run in runs for counts in run]
+        columns = np.stack(of_runs, axis=1)
+        rows, number = distinct_rows(columns)
+        side = cls(runs, names, totals, terms, _Terms.mean(terms), columns, rows, number, None)
+        few = len(rows) * side.width <= BLOCK_LEADS
+        return replace(side, remaining=side._without(rows)) if few else side
+
+    @property
+    def width(self) -> int:
+        """The counts of one unit."""
+        return sum(counts.rows.shape[1] for run in self.runs for counts in run)
+
+    def without(self, combinations: Ints) -> _Terms:
+        """The terms of what is left without a unit of each of the combinations."""
+        if self.remaining is not None:
+            return self.remaining.take(combinations)
+        return self._without(self.rows[combinations])
+
+    def _without(self, rows: Matrix) -> _Terms:
+        own = np.split(rows, len(self.runs), axis=1)
+        return _Terms.mean(
+            [
+                _Terms.of(total.without(_Division.of(*run, self.names, part)))
+                for total, run, part in zip(self.totals, self.runs, own, strict=True)
+            ]
+        )
+
+
+def _contribution_reach(first: _Side, second: _Side, shared_seeds: bool, confidence: float) -> Floats:
     """Half the width of the interval of every part's contribution.
 
     Units with equal counts have equal values, so each distinct combination of rows is left out only once.
     """
-    counts = [
-        [(table[MeasureKey("exact")].counts, table[_key(division)].counts) for table in side]
-        for side in sides
-    ]
-    totals = [[_Division.total(*run, names) for run in side] for side in counts]
-    terms = [[_Terms.of(total) for total in side] for side in totals]
-    first, second = (_Terms.mean(side) for side in terms)
-    whole = _contributions(first, second)
-    columns = [np.asarray(tally.row, dtype=np.int32) for side in counts for run in side for tally in run]
-    distinct, number = distinct_rows(np.stack(columns, axis=1))
+    whole = _contributions(first.whole, second.whole)
+    distinct, number = distinct_rows(np.concatenate([first.columns, second.columns], axis=1))
+    combinations = np.empty((2, len(distinct)), dtype=np.int64)
+    combinations[:, number] = first.number, second.number
     times = np.bincount(number, minlength=len(distinct)).astype(np.float64)
-    sums, squares = np.zeros(len(names)), np.zeros(len(names))
-    step = max(1, BLOCK_LEADS // sum(tally.rows.shape[1] for side in counts for run in side for tally in run))
+    sums, squares = np.zeros(len(first.names)), np.zeros(len(first.names))
+    step = max(1, BLOCK_LEADS // (first.width + second.width))
     for begin in range(0, len(distinct), step):
-        rows = iter(np.split(distinct[begin : begin + step], len(columns) // 2, axis=1))
-        remaining = [
-            _Terms.mean(
-                [
-                    _Terms.of(total.without(_Division.of(*run, names, next(rows))))
-                    for total, run in zip(of_side, side, strict=True)
-                ]
-            )
-            for of_side, side in zip(totals, counts, strict=True)
-        ]
-        deviation = _contributions(*remaining) - whole
+        one, other = combinations[:, begin : begin + step]
+        deviation = _contributions(first.without(one), second.without(other)) - whole
         weights = times[begin : begin + step, None]
         sums += (weights * deviation).sum(axis=0)
         squares += (weights * deviation**2).sum(axis=0)
     units = len(number)
     variance = np.maximum(squares - sums**2 / units, 0) * (units - 1) / units
     variances: list[tuple[Floats, npt.ArrayLike]] = [(variance, units - 1)]
-    if all(len(side) > 1 for side in terms):
-        of_first = np.concatenate([_contributions(run, second) for run in terms[0]])
-        of_second = np.concatenate([_contributions(first, run) for run in terms[1]])
+    if len(first.runs) > 1 and len(second.runs) > 1:
+        of_first = np.concatenate([_contributions(run, second.whole) for run in first.terms])
+        of_second = np.concatenate([_contributions(first.whole, run) for run in second.terms])
         variances += run_parts([of_first, -of_second], (0, 1), shared_seeds)
     reaches = [np.where(v > 0, t_quantile(f, confidence) ** 2 * v, 0.0) for v, f in variances]
     return np.asarray(np.sqrt(np.sum(reaches, axis=0)))
@@ -594,6 +624,10 @@ class _Terms(Struct, frozen=True, eq=False):
         if len(runs) == 1:
             return runs[0]
         return cls(*(np.mean([getattr(run, name) for run in runs], axis=0) for name in cls.__struct_fields__))
+
+    def take(self, rows: Ints) -> _Terms:
+        """The terms in these rows."""
+        return _Terms(*(getattr(self, name)[rows] for name in self.__struct_fields__))
 
 
 def _contributions(first: _Terms, second: _Terms) -> Floats:
