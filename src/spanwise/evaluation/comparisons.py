@@ -531,7 +531,7 @@ class _Tested(Struct, frozen=True, eq=False):
             values[number] = {score: _mean([run[score] for run in of_runs]) for score in scores}
         chosen = next((questions[index].score for index in own if questions[index].path == primary), None)
         detectable = None
-        if answers is not None and chosen in by_score:
+        if answers is not None and chosen is not None and chosen in by_score:
             detectable = by_score[chosen].detectable(LEVEL / max(answers.family, 1))
         return cls(
             own,
