@@ -26,21 +26,19 @@ from spanwise.evaluation import evaluate, has_runs, named_sources
 from spanwise.evaluation.blocks import OneBlock, ReadLabels
 from spanwise.evaluation.choices import Choices, ResampledUnits, read_gold_inputs, read_inputs
 from spanwise.evaluation.dataset import OpenedInputs, is_spark
-from spanwise.evaluation.result import KeptMentions
 from spanwise.formats import (
     File,
     looks_merged,
     opened,
     read,
     refuse_merged,
-    says_label_rules,
     side_by_side,
 )
 from spanwise.labels import RULES
 from spanwise.leakage import leaks
 from spanwise.relations import READING, tuples
 from spanwise.relations.records import holds_tuples
-from spanwise.slices import find_slices, slices_of
+from spanwise.slices import find_slices
 from spanwise.streams import pipes_read_once
 
 if TYPE_CHECKING:
@@ -223,18 +221,15 @@ class Data:
         The matching and the buckets of an evaluation are used if there was one.
         """
         keywords = self._keywords("slices", find_slices, options)
-        inputs = self._asked("slices")
-        if self._evaluation is None:
-            return find_slices(inputs, **keywords, **self._reading)
-        live = self._evaluation.in_memory
-        assert isinstance(live, KeptMentions)
-        found: Slices = says_label_rules(lambda **_: slices_of(live, **keywords))(**self._reading)
-        return found
+        return find_slices(self._matched("slices"), **keywords, **self._reading)
 
     def confidence(self, **options: Any) -> Confidence:
-        """Evaluate the confidence scores of the systems; `options` are keywords of `spanwise.confidence`."""
+        """Evaluate the confidence scores of the systems; `options` are keywords of `spanwise.confidence`.
+
+        The matching and the buckets of an evaluation are used if there was one.
+        """
         keywords = self._keywords("confidence", confidence, options)
-        return confidence(self._asked("confidence"), **keywords, **self._reading)
+        return confidence(self._matched("confidence"), **keywords, **self._reading)
 
     def leaks(self, **options: Any) -> Leaks:
         """Say what masking would leave readable; `options` are keywords of `spanwise.leaks`."""
@@ -286,6 +281,11 @@ class Data:
                 f"{question} needs predictions, but only gold was opened.\nName systems in spanwise.open."
             )
         return self._inputs
+
+    def _matched(self, question: str) -> object:
+        """The evaluation of the data if there was one, and else the data."""
+        inputs = self._asked(question)
+        return inputs if self._evaluation is None else self._evaluation.in_memory
 
     def _keywords(
         self, question: str, function: Callable[..., object], options: Mapping[str, Any]

@@ -75,6 +75,8 @@ def test_each_file_is_opened_once_and_training_words_are_looked_up_once(folder: 
         data.errors("a")
     assert seen == {f"{name}.conll": 1 for name in ("gold", "a", "b", "train")}
     assert calls["attributes/_lexicon.py", "Lexicon.of"] == 1
+    assert calls["matching/__init__.py", "fair_and_overlap"] == 2  # once for each system
+    assert calls["matching/__init__.py", "match_exact"] == 0
 
 
 READING: list[dict[str, Any]] = [

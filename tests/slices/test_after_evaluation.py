@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 import spanwise
 from spanwise.evaluation import tables
 from spanwise.evaluation.choices import Choices
-from spanwise.evaluation.counting import EvaluatedBlock
-from spanwise.evaluation.dataset import open_inputs
-from spanwise.evaluation.result import KeptMentions
+from spanwise.evaluation.counting import Whole
+from spanwise.evaluation.dataset import UnopenedSources, open_sources
 from spanwise.evaluation.tables import Walked
 
 WORDS = st.sampled_from(["Rome", "Oslo", "May", "the"])
@@ -41,11 +40,10 @@ def spans_of(sentences: list[Sentence], side: int) -> list[dict[str, Any]]:
 TRAIN = spans_of([(["Rome", "the", "May", "Oslo"], [(0, 1, "LOC"), (2, 1, "PER"), (2, 2, "LOC")], [])], 0)
 
 
-def block_of(result: spanwise.Result) -> EvaluatedBlock:
+def whole_of(result: spanwise.Result) -> Whole:
     live = result.in_memory
-    assert isinstance(live, KeptMentions)
-    assert isinstance(live.kept, EvaluatedBlock)
-    return live.kept
+    assert isinstance(live, Whole)
+    return live
 
 
 @pytest.mark.parametrize("matcher", ["fair", "exact"])
@@ -56,18 +54,18 @@ def test_the_columns_of_an_evaluation_are_those_of_a_walk_of_its_own(
 ) -> None:
     gold, mine = (spans_of(sentences, side) for side in (0, 1))
     result = spanwise.evaluate(gold, {"mine": mine}, matcher=matcher, train=TRAIN, resamples=0)
-    block = block_of(result)
+    whole = whole_of(result)
     choices = Choices.of_mentions(attributes=["fu20", "label"], buckets=None, reading={})
-    again = tables.walk_again(block, choices, tough=True)
+    again, _ = tables.walk_again(whole, choices, tough=True)
     assert again is not None
-    assert block.inputs is not None
-    opened = open_inputs(block.inputs, choices, always_tough=True)
+    assert whole.inputs is not None
+    opened = open_sources(UnopenedSources(whole.inputs, None, None, choices), always_tough=True)
     context = opened.fix_facts()
     parts = [
         tables.tally(context.source.open(reference), context, tough=True)
         for reference in context.source.references()
     ]
-    assert written(again) == written(Walked.of(parts, context, opened))
+    assert written(again) == written(Walked.of(parts, context))
 
 
 def written(walked: Walked) -> dict[str, Any]:
@@ -93,6 +91,7 @@ OPTIONS: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
     ({"lowercase": True}, {}, False),
     ({}, {"attributes": ["entity_length", "label"]}, True),
     ({}, {"over": "f1"}, True),
+    ({}, {"over": "hidden"}, True),
     ({"unit": "block:2"}, {}, True),
 ]
 
@@ -113,7 +112,7 @@ def test_slices_after_an_evaluation_equal_those_from_the_sources(
     assert result.find_slices(**options) == spanwise.find_slices(gold, {"mine": mine}, train=train, **options)
     attributes = slicing.get("attributes", ["fu20", "label"])
     choices = Choices.of_mentions(attributes=attributes, buckets=slicing.get("buckets"), reading={})
-    again = tables.walk_again(block_of(result), choices, tough=True)
+    again, _ = tables.walk_again(whole_of(result), choices, tough=True)
     # Without training data, no attribute needs another look at them.
     if reused or (not trained and evaluating == {"attributes": "none"}):
         assert again is not None

@@ -33,25 +33,23 @@ from spanwise.document.confidence import Confidence, ConfidenceSettings, SystemC
 from spanwise.engines import Engine, engine_of
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.evaluation import tables
-from spanwise.evaluation.choices import Choices, Inputs
+from spanwise.evaluation.choices import Block, Choices, Inputs
 from spanwise.evaluation.dataset import (
     BlockContext,
-    OpenedSources,
     UnopenedSources,
     is_spark,
-    open_inputs,
     open_sources,
     read_by_spark,
 )
 from spanwise.evaluation.tables import TalliedBlock, Walked
 from spanwise.formats import NO_SCORE, ReadKeywords, read, says_label_rules
-from spanwise.mentions import MentionTable
+from spanwise.mentions import MentionTable, MentionTables
 from spanwise.settings import MOST_DRAWS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["TOKEN_SCORES", "apply_threshold", "confidence", "confidence_of", "read_scored"]
+__all__ = ["TOKEN_SCORES", "apply_threshold", "confidence", "read_scored"]
 
 Missing = Literal["error", "lowest"]
 TokenScores = Literal["product", "mean", "min"]
@@ -127,8 +125,21 @@ def confidence(
                 "confidence scores are read from local files, not by Spark.\n"
                 "Give local files; with the session as engine=, its executors match the mentions."
             )
-        unopened = UnopenedSources(*sources, choices, name=name, engine=runner, predicted_reading=columns)
-        return _walk(open_sources(unopened, memory=memory, workers=workers), token_scores)
+        again, gold = tables.walk_again(sources[0], choices)
+        if again is not None:
+            assert isinstance(gold, Inputs)
+            scored, notes = with_scores(gold, again.tables, token_scores)
+            return _Scored(replace(again, tables=scored), notes)
+        unopened = UnopenedSources(
+            gold, *sources[1:], choices, name=name, engine=runner, predicted_reading=columns
+        )
+        opened = open_sources(unopened, memory=memory, workers=workers)
+        parts, context = opened.walk(partial(tally, token_scores=token_scores), tough=False)
+        notes = {
+            system: ScoreNotes.concat([notes[system] for _, notes in parts])
+            for system in context.source.systems
+        }
+        return _Scored(Walked.of([tallied for tallied, _ in parts], context), notes)
 
     dev_scored = None
     test = walked((gold, systems, train), name, options.choices(align=align, reading=reading))
@@ -172,15 +183,6 @@ class ConfidenceOptions(Struct, frozen=True, kw_only=True):
         )
 
 
-def confidence_of(inputs: Inputs, *, dev: Inputs | None = None, **options: Any) -> Confidence:
-    """Like `confidence`, but for data that has already been read."""
-    checked = ConfidenceOptions(**options)
-    test = _walk(open_inputs(inputs, checked.choices(reading={})), None)
-    dev_choices = Choices.of_mentions(attributes="none", buckets=None, reading={})
-    dev_scored = None if dev is None else _walk(open_inputs(dev, dev_choices), None)
-    return _weighed(test, dev_scored, None, checked)
-
-
 class ScoreNotes(Struct, frozen=True):
     """How the scores of one system were read."""
 
@@ -199,15 +201,23 @@ class ScoreNotes(Struct, frozen=True):
 
 
 def tally(
-    reference: object, context: BlockContext, *, token_scores: TokenScores | None
+    reference: object, context: BlockContext, *, token_scores: TokenScores
 ) -> tuple[TalliedBlock, dict[str, ScoreNotes]]:
-    """The mentions of one block, with the scores of predictions; without `token_scores`, only their own."""
+    """The mentions of one block, with the scores of predictions."""
     block = context.source.open(reference)
     tallied = tables.tally(block, context)
+    scored, notes = with_scores(block, tallied.tables, token_scores)
+    return replace(tallied, tables=scored), notes
+
+
+def with_scores(
+    block: Block, mentions_of: MentionTables, token_scores: TokenScores
+) -> tuple[MentionTables, dict[str, ScoreNotes]]:
+    """The tables of a block with the scores of predictions."""
     systems, notes = {}, {}
-    for system, table in tallied.tables.systems.items():
+    for system, table in mentions_of.systems.items():
         annotation = block.predicted[system]
-        mentions = annotation.mentions if token_scores is None else _with_scores(annotation, token_scores)
+        mentions = _with_scores(annotation, token_scores)
         # Alignment keeps mentions in the order in which they were read.
         score = np.full(len(table), np.nan) if mentions.score is None else mentions.score
         systems[system] = table.with_columns({"score": floats(score)})
@@ -216,7 +226,7 @@ def tally(
             _without_score(annotation, np.isnan(score)),
             annotation.mentions.score is None and "score" in annotation.corpus.columns,
         )
-    return replace(tallied, tables=replace(tallied.tables, systems=systems)), notes
+    return replace(mentions_of, systems=systems), notes
 
 
 def _without_score(annotation: Annotation, absent: Bools) -> str | None:
@@ -244,19 +254,6 @@ class _Scored(Struct, frozen=True, eq=False):
         return any(notes.from_tokens for notes in self.notes.values())
 
 
-def _walk(opened: OpenedSources, token_scores: TokenScores | None) -> _Scored:
-    try:
-        context = opened.fix_facts() if opened.shared.attributes else opened.shared
-        asked = partial(tally, token_scores=token_scores)
-        parts = list(context.mapped(opened.engine, asked, context.source.references()))
-    finally:
-        opened.free()
-    notes = {
-        system: ScoreNotes.concat([notes[system] for _, notes in parts]) for system in context.source.systems
-    }
-    return _Scored(Walked.of([tallied for tallied, _ in parts], context, opened), notes)
-
-
 def _weighed(
     test: _Scored, dev: _Scored | None, tokens: str | None, options: ConfidenceOptions
 ) -> Confidence:
@@ -282,14 +279,7 @@ def _weighed(
         spanwise=__version__,
         kind="confidence",
         signature=_signature(test, options, tokens, dev is not None),
-        inputs=(
-            *test.walked.inputs,
-            *(
-                ()
-                if dev is None
-                else (replace(entry, role=f"dev {entry.role}") for entry in dev.walked.inputs)
-            ),
-        ),
+        inputs=tuple(inputs),
         settings=ConfidenceSettings(
             resamples=options.resamples,
             seed=options.seed,

@@ -152,7 +152,7 @@ def _described(opened: OpenedSources, most: int) -> Description:
         sums += part.sums
     return Description(
         spanwise=__version__,
-        inputs=(*source.entries({"": sums}), *opened.training),
+        inputs=context.entries({"": sums}),
         dataset=convert(dataset, DatasetFacts),
     )
 

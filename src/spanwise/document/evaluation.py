@@ -243,7 +243,8 @@ class SystemResult(SystemScores, frozen=True, kw_only=True):
     @property
     def confidence(self) -> SystemConfidence:
         """The assessment of the system's confidence scores, as in `spanwise.confidence`."""
-        document: Confidence = resolve("calibration:confidence_of")(inputs_of(self.live))
+        inputs_of(self.live)  # an error if they are not in memory
+        document: Confidence = resolve("calibration:confidence")(self.live)
         return document.systems[self.name]
 
     def events(self) -> list[dict[str, object]]:
@@ -499,12 +500,13 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
         """Find slices where systems are weak or differ; `options` are keywords of `spanwise.find_slices`."""
         inputs_of(self.in_memory)  # an error if they are not in memory
         redact = bool(self.settings.redacted)
-        slices: Slices = resolve("slices:slices_of")(self.in_memory, **{"redact": redact, **options})
+        slices: Slices = resolve("slices:find_slices")(self.in_memory, **{"redact": redact, **options})
         return slices
 
     def confidence(self, **options: object) -> Confidence:
         """Assess the systems' confidence scores; `options` are keywords of `spanwise.confidence`."""
-        document: Confidence = resolve("calibration:confidence_of")(self._inputs, **options)
+        inputs_of(self.in_memory)  # an error if they are not in memory
+        document: Confidence = resolve("calibration:confidence")(self.in_memory, **options)
         return document
 
     def errors(

@@ -7,13 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from msgspec import Struct
-
 from spanwise.alignment import How
 from spanwise.attributes import Attribute
 from spanwise.buckets import Strategy
 from spanwise.credits import Credit
-from spanwise.document import Input
 from spanwise.document.analyses import PlacementDocument
 from spanwise.document.evaluation import Result
 from spanwise.engines import Engine, engine_of, release_freed_memory
@@ -31,7 +28,6 @@ from spanwise.evaluation.choices import (
     read_whole,
 )
 from spanwise.evaluation.counting import (
-    EvaluatedBlock,
     Whole,
     count_blocks,
     count_one_block,
@@ -286,32 +282,20 @@ def evaluate(
         tags=tags or {}, reading=reading,
     )  # fmt: skip
     sources = UnopenedSources(gold, systems, train, choices, columns, name, chosen_engine)
-    counted = _counted(sources, memory, workers, streamable=quirks is None, progress=report)
-    if counted.memory is not None:
+    whole, bound = _counted(sources, memory, workers, streamable=quirks is None, progress=report)
+    if bound is not None:
         release_freed_memory()
-    result = counted.result(choices)
-    if quirks is not None and counted.inputs is not None:
-        result = resolve("interpreteval:with_preset")(result, counted.inputs, choices, quirks)
+    result = _result_of(choices, whole, bound)
+    if quirks is not None and whole.inputs is not None:
+        result = resolve("interpreteval:with_preset")(result, whole.inputs, choices, quirks)
     return _with_answer_reports(result, placed, redact=redact)
 
 
-class _Counts(Struct, frozen=True, eq=False):
-    """All counts, with the facts about the sources that go into the document."""
+def _result_of(choices: Choices, whole: Whole, memory: int | None) -> Result:
+    """The result, with all scores, intervals and tests."""
+    from spanwise.evaluation.result import result_of  # lazy: counting does not need the statistics
 
-    whole: Whole
-    kept: Whole | EvaluatedBlock
-    training: Sequence[Input]  # the entries of the training data in the document
-    unit: str
-    inputs: Inputs | None = None  # the data that was read, if it is in memory
-    memory: int | None = None  # the size of a part in bytes; None if everything is one block
-
-    def result(self, choices: Choices) -> Result:
-        """The result, with all scores, intervals and tests."""
-        from spanwise.evaluation.result import result_of  # lazy: counting does not need the statistics
-
-        return result_of(
-            choices, self.whole, self.kept, training=self.training, unit=self.unit, memory=self.memory
-        )
+    return result_of(choices, whole, memory=memory)
 
 
 def _counted(
@@ -321,8 +305,8 @@ def _counted(
     *,
     streamable: bool,
     progress: Progress,
-) -> _Counts:
-    """Open the sources and count every block.
+) -> tuple[Whole, int | None]:
+    """Open the sources and count every block; also the size of a part in bytes if there are several.
 
     This is a separate function so that everything derived from the training text is freed before resampling.
     """
@@ -335,16 +319,12 @@ def _counted(
         )  # fmt: skip
         blocks = open_locally(sources, progress, memory=bound, workers=workers)
     shared = blocks.shared
-    inputs = shared.source.inputs if isinstance(shared.source, OneBlock) else None
-    kept: Whole | EvaluatedBlock
-    if inputs is not None and engine is None:
-        whole, kept = _one_block(inputs, shared, blocks.absent, progress)
-    else:
-        try:
-            kept = whole = count_blocks(blocks.fix_facts(progress), blocks.engine, progress)
-        finally:
-            blocks.free()
-    return _Counts(whole, kept, blocks.training, shared.unit, inputs, bound)
+    if isinstance(shared.source, OneBlock) and engine is None:
+        return _one_block(shared.source.inputs, shared, blocks.absent, progress), bound
+    try:
+        return count_blocks(blocks.fix_facts(progress), blocks.engine, progress), bound
+    finally:
+        blocks.free()
 
 
 def evaluate_blocks(
@@ -376,20 +356,17 @@ def evaluate_blocks(
     except BaseException:
         blocks.free()
         raise
-    counted = _Counts(whole, whole, blocks.training, shared.unit)
-    return counted.result(choices), shared, blocks.engine
+    return _result_of(choices, whole, None), shared, blocks.engine
 
 
-def _one_block(
-    block: Inputs, shared: BlockContext, absent: Mapping[str, str], progress: Progress
-) -> tuple[Whole, EvaluatedBlock]:
+def _one_block(block: Inputs, shared: BlockContext, absent: Mapping[str, str], progress: Progress) -> Whole:
     """Count a single block, reusing the columns that were computed when gold was surveyed."""
     gold_side, *system_sides = shared.sides(block)
     fixed, gold = fix_facts_of_one_block(block, gold_side, shared, absent, progress)
     progress("count", 0, 1)
     evaluated = match_systems(gold, block, system_sides, fixed)
     progress("count", 1, 1)
-    return count_one_block(evaluated, fixed), evaluated
+    return count_one_block(evaluated, fixed)
 
 
 def _with_placed_answers(

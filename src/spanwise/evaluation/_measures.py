@@ -63,6 +63,11 @@ class MatchedSystem(Struct, frozen=True, eq=False, dict=True):
         return ints(np.flatnonzero(self.right))
 
     @cached_property
+    def partner(self) -> Ints:
+        """The prediction that found each gold mention exactly, or -1."""
+        return ints(np.where(self.right, self.exact.gold_partner, -1))
+
+    @cached_property
     def found_pairs(self) -> tuple[Ints, Ints]:
         """The gold mentions that were found exactly, and their partners."""
         return self.found, ints(self.exact.gold_partner[self.found])

@@ -36,8 +36,9 @@ from spanwise.evaluation._measures import (
 )
 from spanwise.evaluation._truncation import cut_counts
 from spanwise.evaluation.choices import Choices
-from spanwise.evaluation.dataset import DatasetBlock, Facts, mention_sides, sides_of
-from spanwise.matching import Matching, fair_and_overlap, match
+from spanwise.evaluation.dataset import DatasetBlock, Facts, mention_table, sides_of
+from spanwise.matching import OUTCOMES, fair_and_overlap, match
+from spanwise.mentions import MentionTable
 from spanwise.patterns import Causes
 from spanwise.scores import Measure, MeasureKey
 
@@ -92,9 +93,7 @@ class Evaluated(Struct, frozen=True, eq=False):
 
     counted: Counted
     case: MatchedSystem
-    matching: Matching
-    gold_sides: Mapping[str, BucketedSide]
-    predicted_sides: Mapping[str, BucketedSide]
+    predicted: MentionTable  # with `right` and the buckets of attributes of mentions
 
 
 def evaluate_system(data: DatasetBlock, predicted: AttributeSide, choices: Choices) -> Evaluated:
@@ -141,7 +140,9 @@ def evaluate_system(data: DatasetBlock, predicted: AttributeSide, choices: Choic
     counted = Counted(
         tuple(case.labels), measures, tables, _by_sentence(case), causes, cut_counts(case, data.positions)
     )
-    return Evaluated(counted, case, matching, mention_sides(gold_sides), mention_sides(other_sides))
+    right = case.exact.predicted_outcome == OUTCOMES.index("TP")
+    table = mention_table(case.predicted, data.units, other_sides).with_columns({"right": right})
+    return Evaluated(counted, case, table)
 
 
 def _by_sentence(case: MatchedSystem) -> Column | None:

@@ -23,8 +23,7 @@ from spanwise.columns import Column, Ints, ints, offsets
 from spanwise.corpus import Corpus, Mentions, Parts
 from spanwise.document.evaluation import Evaluation
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation.counting import EvaluatedBlock
-from spanwise.evaluation.result import KeptMentions
+from spanwise.evaluation.counting import Whole
 from spanwise.formats import write_atomically
 from spanwise.matching import OUTCOMES
 from spanwise.mentions import MentionTable
@@ -306,8 +305,8 @@ def mention_columns(result: Evaluation) -> MentionColumns:
         ChoiceError: the result was loaded or evaluated in parts, so its mentions were not kept.
     """
     live = result.in_memory
-    block = live.kept if isinstance(live, KeptMentions) else None
-    if not isinstance(block, EvaluatedBlock):
+    block = live.block if isinstance(live, Whole) else None
+    if block is None:
         raise ChoiceError(
             "mention columns and slice floors need every mention, but a loaded document and an evaluation "
             "in parts do not keep them.\nEvaluate again, without memory= and with one worker."
@@ -316,7 +315,7 @@ def mention_columns(result: Evaluation) -> MentionColumns:
     corpus, redacted = data.inputs.corpus, result.settings.redacted
     tables = block.tables()
     names = list(tables.gold.named("bucket"))
-    lists = [data.gold.labels, *(system.case.labels for system in block.systems.values())]
+    lists = [data.table.labels, *(system.case.labels for system in block.systems.values())]
     labels = tuple(dict.fromkeys(label for listed in lists for label in listed))
     shown = not redacted and not corpus.without_text
     arrays = _corpus_columns(corpus, data.units.of_sentence, shown=shown)
@@ -326,11 +325,11 @@ def mention_columns(result: Evaluation) -> MentionColumns:
     for index, (name, system) in enumerate(block.systems.items()):
         side = f"system{index}"
         arrays |= _side(side, system.case.predicted, tables.systems[name].labelled(labels))
-        partner = np.where(system.case.right, system.case.exact.gold_partner, -1)
+        matching = system.case.matching
         arrays |= {
-            f"{side}.outcome": system.matching.gold_outcome.astype(np.uint8),
-            f"{side}.partner": partner.astype(np.int32),
-            f"{side}.found": system.matching.predicted_outcome.astype(np.uint8),
+            f"{side}.outcome": matching.gold_outcome.astype(np.uint8),
+            f"{side}.partner": system.case.partner.astype(np.int32),
+            f"{side}.found": matching.predicted_outcome.astype(np.uint8),
         }
     gold = result.inputs[0]
     head = ColumnsHead(

@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise.attributes import SUBSETS as SUBSET_NAMES
-from spanwise.attributes import Attribute, Lexicon, SummedLexicon, Toughness, Values, is_built_in, values_of
+from spanwise.attributes import Attribute, Lexicon, SummedLexicon, Values, is_built_in, values_of
 from spanwise.attributes import Side as AttributeSide
 from spanwise.columns import Bools, Column, Ints
 from spanwise.composition import DatasetPart, copies_in, dataset_entry
@@ -29,10 +29,10 @@ from spanwise.document.evaluation import (
 from spanwise.document.scores import Outcome, Subset
 from spanwise.engines import MOST_THREADS, Engine, Joining, together
 from spanwise.evaluation._hints import Signs
-from spanwise.evaluation._measures import OUTCOME, BucketedSide
+from spanwise.evaluation._measures import OUTCOME, MatchedSystem
 from spanwise.evaluation._system import Counted, Evaluated, evaluate_system
 from spanwise.evaluation._truncation import positions
-from spanwise.evaluation.blocks import BlockSums, Progress, Reference
+from spanwise.evaluation.blocks import BlockSums, OneBlock, Progress, Reference
 from spanwise.evaluation.choices import Block, Choices, Inputs, ResampledUnits
 from spanwise.evaluation.dataset import (
     BlockContext,
@@ -66,9 +66,9 @@ def chosen_sentences(data: DatasetBlock, systems: Mapping[str, Evaluated], polic
         return np.zeros(0, dtype=np.int64)
     wrong = np.zeros(len(data.inputs.corpus), dtype=bool)
     for system in systems.values():
-        gold, predicted = system.case.gold, system.case.predicted
-        wrong[gold.sentence[system.matching.gold_outcome != OUTCOME["TP"]]] = True
-        wrong[predicted.sentence[system.matching.predicted_outcome != OUTCOME["TP"]]] = True
+        gold, predicted, matching = system.case.gold, system.case.predicted, system.case.matching
+        wrong[gold.sentence[matching.gold_outcome != OUTCOME["TP"]]] = True
+        wrong[predicted.sentence[matching.predicted_outcome != OUTCOME["TP"]]] = True
     first, rest = np.flatnonzero(wrong), np.flatnonzero(~wrong)
     return {"errors": first, "correct": rest, "all": np.concatenate([first, rest])}[policy]
 
@@ -137,13 +137,13 @@ class _Writer:
         data, gold = self._data, self._data.gold
         chosen = np.flatnonzero(wanted[gold.sentence])
         spans = _spans(gold, chosen)
-        buckets = self._buckets(chosen, data.gold_sides)
+        buckets = self._buckets(chosen, data.table)
         inner = {
-            name: _within(system.case.predicted.sentence, system.matching.gold_partner[chosen])
+            name: _within(system.case.predicted.sentence, system.case.matching.gold_partner[chosen])
             for name, system in self._systems.items()
         }
         outcomes = {
-            name: system.matching.gold_outcome[chosen].tolist() for name, system in self._systems.items()
+            name: system.case.matching.gold_outcome[chosen].tolist() for name, system in self._systems.items()
         }
         tough = None if data.toughness is None else data.toughness.member[chosen].tolist()
         rows = [
@@ -162,11 +162,11 @@ class _Writer:
         return _grouped(gold.sentence[chosen], rows)
 
     def _predicted(self, system: Evaluated, wanted: Bools) -> dict[int, list[PredictedMention]]:
-        predicted = system.case.predicted
+        predicted, matching = system.case.predicted, system.case.matching
         chosen = np.flatnonzero(wanted[predicted.sentence])
-        buckets = self._buckets(chosen, system.predicted_sides)
-        partner = _within(system.case.gold.sentence, system.matching.predicted_partner[chosen])
-        outcome = system.matching.predicted_outcome[chosen].tolist()
+        buckets = self._buckets(chosen, system.predicted)
+        partner = _within(system.case.gold.sentence, matching.predicted_partner[chosen])
+        outcome = matching.predicted_outcome[chosen].tolist()
         answers = None if self._redact else predicted.fields.get("answer")
         rows = [
             PredictedMention(
@@ -183,12 +183,12 @@ class _Writer:
         ]
         return _grouped(predicted.sentence[chosen], rows)
 
-    def _buckets(self, chosen: Ints, sides: Mapping[str, BucketedSide]) -> list[dict[str, str]]:
+    def _buckets(self, chosen: Ints, table: MentionTable) -> list[dict[str, str]]:
         """The bucket names of each chosen mention, by attribute."""
         result: list[dict[str, str]] = [{} for _ in range(len(chosen))]
         for name in self._attributes:
             names = [bucket.name for bucket in self._data.facts.bucketings[name].buckets]
-            for row, number in zip(result, sides[name].bucket[chosen].tolist(), strict=True):
+            for row, number in zip(result, table[f"bucket.{name}"][chosen].tolist(), strict=True):
                 row[name] = names[number]
         return result
 
@@ -270,57 +270,25 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
     choices: Choices
 
     @property
-    def counted(self) -> Mapping[str, Counted]:
-        """The counts of every system."""
-        return {name: system.counted for name, system in self.systems.items()}
-
-    @property
-    def inputs(self) -> Inputs | None:
-        """The data as they were read, if the block is the whole dataset."""
-        return self.data.inputs if isinstance(self.data.inputs, Inputs) else None
-
-    def evaluated(self, name: str) -> Evaluated | None:
-        """One system with its mentions."""
-        return self.systems[name]
-
-    @property
     def mentions(self) -> int:
         """The number of mentions of gold and of all systems."""
-        return len(self.data.gold) + sum(len(system.case.predicted) for system in self.systems.values())
+        return len(self.data.table) + sum(len(system.predicted) for system in self.systems.values())
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels that occur among the mentions, sorted."""
-        sides = [self.data.gold, *(system.case.predicted for system in self.systems.values())]
-        used = {
-            side.labels[code] for side in sides for code in np.flatnonzero(np.bincount(side.label)).tolist()
-        }
-        return tuple(sorted(used))
+        tables = [self.data.table, *(system.predicted for system in self.systems.values())]
+        return tuple(sorted(set().union(*(table.used_labels for table in tables))))
 
     def tables(self) -> MentionTables:
-        """The mentions of gold and of all systems, in the buckets of the attributes of mentions."""
-        data, names, labels = self.data, _buckets_of(self.data.facts), self.labels
-
-        def table(
-            mentions: Mentions, sides: Mapping[str, BucketedSide], tough: Toughness | None = None
-        ) -> MentionTable:
-            own = {name: sides[name] for name in names}
-            return mention_table(mentions, data.units, own, tough).labelled(labels)
-
-        return MentionTables(
-            table(data.gold, data.gold_sides, data.toughness),
-            {
-                name: table(system.case.predicted, system.predicted_sides)
-                for name, system in self.systems.items()
-            },
-        )
+        """The mentions of gold and of all systems, with the same labels."""
+        labels = self.labels
+        systems = {name: system.predicted.labelled(labels) for name, system in self.systems.items()}
+        return MentionTables(self.data.table.labelled(labels), systems)
 
     def tables_without_copies(self) -> MentionTables:
         """The same tables as documents store them."""
-        partners = {
-            name: np.where(system.case.right, system.case.exact.gold_partner, -1)
-            for name, system in self.systems.items()
-        }
+        partners = {name: system.case.partner for name, system in self.systems.items()}
         return without_copies(self.tables(), partners)
 
     def codes(self, block: int) -> MentionCodes:
@@ -354,7 +322,7 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
         }
         block = self.data.inputs
         return CountedBlock(
-            counted=self.counted,
+            counted={name: system.counted for name, system in self.systems.items()},
             described=self.described,
             units=self.data.units.number,
             sums=BlockSums.of_block(block),
@@ -427,7 +395,8 @@ class GoldBlock(Struct, frozen=True, eq=False):
         tough = shared.toughness(block, gold)
         units = ResampledUnits.of(block.corpus, shared.unit)
         sides = sides_of(facts, gold, compute_values)
-        data = DatasetBlock(block, units, tough, facts, sides, positions(gold))
+        table = mention_table(gold.mentions, units, sides, tough)
+        data = DatasetBlock(block, units, tough, facts, table, sides, positions(gold))
         return cls(data, DatasetPart.of(block.gold, shared.training_sentences, tough))
 
 
@@ -462,11 +431,12 @@ def match_systems(
 
 
 class Whole(Struct, frozen=True, eq=False):
-    """The sums over all blocks, from which the result is made; mentions are not kept."""
+    """The sums over all blocks, from which the result is made, and its mentions if they are in memory."""
 
     counted: Mapping[str, Counted]
     described: dict[str, object]
-    entries: list[Input]  # of gold and predictions in `inputs`
+    entries: tuple[Input, ...]  # of all sources in the document
+    unit: str
     units: int
     facts: Facts
     sentences: Sentences
@@ -475,22 +445,21 @@ class Whole(Struct, frozen=True, eq=False):
     tables: MentionTables | None  # without copies
     copies: Bools | None  # which sentences repeat an earlier one, if that is known
     signs: Mapping[str, Signs] = {}
+    inputs: Inputs | None = None  # the data, if they were read whole
+    block: EvaluatedBlock | None = None  # the only one, if its mentions are kept
 
-    @property
-    def inputs(self) -> Inputs | None:
-        """None: the data that were read are not kept."""
-        return None
+    def system(self, name: str) -> MatchedSystem | None:
+        """One system with its mentions; None if they were not kept."""
+        return None if self.block is None else self.block.systems[name].case
 
-    def evaluated(self, name: str) -> Evaluated | None:
-        """None: mentions are not kept."""
-        return None
-
-    def examples(self, settings: Settings) -> tuple[Sentences, ExampleCounts]:
-        """The sentences that were chosen while counting."""
-        return self.sentences, self.about
+    def examples(self, settings: Settings) -> tuple[Sequence[Sentence], ExampleCounts]:
+        """The sentences to show, which are written on demand if all mentions are kept."""
+        return (self.sentences, self.about) if self.block is None else self.block.examples(settings)
 
     def codes(self, block: int) -> MentionCodes:
         """The codes of all mentions, if there were not too many to keep."""
+        if self.block is not None:
+            return self.block.codes(block)
         if self.tables is None:
             return MentionCodes(number=self.mentions, cap=MOST_MENTIONS)
         tables = self.tables
@@ -565,7 +534,8 @@ class Adding:
                 absent=shared.facts.absent,
             )
             | _of_training(shared.lexicon),
-            entries=shared.source.entries(self._sums),
+            entries=shared.entries(self._sums),
+            unit=shared.unit,
             units=self._units,
             facts=shared.facts,
             sentences=shown,
@@ -574,6 +544,7 @@ class Adding:
             tables=MentionTables.concat(self._tables) if self._tables else None,
             copies=copies_in(self._described),
             signs=self._signs,
+            inputs=shared.source.inputs if isinstance(shared.source, OneBlock) else None,
         )
 
 
@@ -609,4 +580,4 @@ def count_one_block(block: EvaluatedBlock, shared: BlockContext) -> Whole:
     """Like `count_blocks`, for a single block that is already evaluated; sentences are written on demand."""
     adding = Adding(replace(shared.choices, examples="none"), shared.source.systems)
     adding.add(block.summed({}, 0, redact=shared.choices.redact))
-    return adding.total(shared)
+    return replace(adding.total(shared), block=block)

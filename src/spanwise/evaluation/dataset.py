@@ -40,6 +40,7 @@ from spanwise.errors import ChoiceError
 from spanwise.evaluation._measures import BucketedSide
 from spanwise.evaluation.blocks import (
     BlockSource,
+    BlockSums,
     LexiconPart,
     OneBlock,
     Progress,
@@ -121,7 +122,8 @@ class DatasetBlock(Struct, frozen=True, eq=False):
     units: ResampledUnits
     toughness: Toughness | None
     facts: Facts
-    gold_sides: Mapping[str, BucketedSide]  # the gold units of every attribute, each in its bucket
+    table: MentionTable  # of gold, with the buckets of attributes of mentions
+    gold_sides: Mapping[str, BucketedSide]  # the gold units of every attribute, while systems are counted
     positions: Mapping[str, Floats]  # of the gold mentions, where inputs may have been truncated
 
     @property
@@ -131,12 +133,7 @@ class DatasetBlock(Struct, frozen=True, eq=False):
 
     def counted(self) -> DatasetBlock:
         """A copy without the token units, which are numerous and no longer needed after counting."""
-        return replace(self, gold_sides=mention_sides(self.gold_sides))
-
-
-def mention_sides(sides: Mapping[str, BucketedSide]) -> dict[str, BucketedSide]:
-    """Only the attributes whose units are mentions."""
-    return {name: side for name, side in sides.items() if side.position is None}
+        return replace(self, gold_sides={})
 
 
 def mention_table(
@@ -147,7 +144,7 @@ def mention_table(
 ) -> MentionTable:
     """The table of one side: unit, label, buckets and, if they are known, tough subsets of each mention."""
     columns: dict[str, Column] = {"unit": ints(units.of_sentence[mentions.sentence]), "label": mentions.label}
-    columns |= {f"bucket.{name}": side.bucket for name, side in sides.items()}
+    columns |= {f"bucket.{name}": side.bucket for name, side in sides.items() if side.position is None}
     if toughness is not None:
         columns |= {f"tough.{subset}": toughness.of(subset) for subset in toughness.subsets}
     return MentionTable({}, tuple(mentions.labels), units.number).with_columns(columns)
@@ -185,6 +182,11 @@ class BlockContext(Struct, frozen=True, eq=False):
     threads: int = 1  # the number of systems of a block that are counted at the same time
     parts: tuple[LexiconPart, ...] = ()  # of the training facts, for consecutive blocks
     always_tough: bool = False  # whether confusable mentions are needed without training data too
+    training: Sequence[Input] = ()  # the entries of training data in the document
+
+    def entries(self, sums: Mapping[str, BlockSums]) -> tuple[Input, ...]:
+        """The entries of all sources in the document, from the sums over their blocks."""
+        return *self.source.entries(sums), *self.training
 
     def mapped(
         self,
@@ -455,7 +457,6 @@ class OpenedSources(Struct, frozen=True, eq=False):
 
     shared: BlockContext
     absent: Mapping[str, str]  # attributes that cannot be computed, and why
-    training: Sequence[Input]  # entries of the result document
     engine: Engine
     free: Callable[[], None] = do_nothing  # lets executors drop the blocks
     train: TrainingData | None = None  # training data themselves
@@ -464,6 +465,28 @@ class OpenedSources(Struct, frozen=True, eq=False):
     def fix_facts(self, progress: Progress = ignore_progress) -> BlockContext:
         """Look at all blocks, and add the facts that follow."""
         return fix_facts(self.shared, look_all_on(self.engine), self.absent, progress)
+
+    def walk(
+        self,
+        function: Callable[..., T],
+        *,
+        send: Callable[[BlockContext], object] = lambda shared: shared,
+        tough: bool | None = None,
+    ) -> tuple[list[T], BlockContext]:
+        """Fix the facts if there are any to fix, and run a function over all blocks, which are freed then.
+
+        Args:
+            send: as in `mapped`.
+            tough: whether tough mentions are needed; by default, if there are training data to tell.
+        """
+        try:
+            needed = self.shared.attributes or (self.shared.tough if tough is None else tough)
+            context = self.fix_facts() if needed else self.shared
+            return list(
+                context.mapped(self.engine, function, context.source.references(), send=send)
+            ), context
+        finally:
+            self.free()
 
 
 def is_spark(value: object) -> bool:
@@ -523,12 +546,6 @@ def open_sources(
     return replace(opened, shared=replace(opened.shared, always_tough=always_tough))
 
 
-def open_inputs(inputs: Inputs, choices: Choices, *, always_tough: bool = False) -> OpenedSources:
-    """Open data that have already been read, as one block."""
-    opened = prepare_source(OneBlock(inputs), choices, training_facts(inputs), local_engine(1))
-    return replace(opened, shared=replace(opened.shared, always_tough=always_tough))
-
-
 def open_locally(
     sources: UnopenedSources, progress: Progress, *, memory: int | None, workers: int
 ) -> OpenedSources:
@@ -580,8 +597,10 @@ def open_locally(
 
 def _read_whole(sources: UnopenedSources) -> Inputs:
     """Read the sources whole, unless they were read for several questions."""
-    if isinstance(sources.gold, OpenedInputs):
-        return sources.gold.without_systems() if sources.alone else sources.gold
+    if isinstance(sources.gold, OpenedInputs) and sources.alone:
+        return sources.gold.without_systems()
+    if isinstance(sources.gold, Inputs):
+        return sources.gold
     reading = sources.choices.reading
     if sources.alone:
         return read_gold_inputs(sources.gold, sources.train, reading=reading, name=sources.name)
@@ -606,7 +625,8 @@ def prepare_source(
         unit,
         threads=threads,
         parts=training.parts,
+        training=training.entries,
     )
     with_attributes, absent = shared.with_attributes()
     labels = ReadLabels(training.labels)
-    return OpenedSources(with_attributes, absent, training.entries, engine, free, training_labels=labels)
+    return OpenedSources(with_attributes, absent, engine, free, training_labels=labels)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -76,7 +76,7 @@ class ReadGold(Struct, frozen=True, eq=False):
         context = opened.shared.context(block.gold)
         side = context.side(block.gold.mentions)
         shared, gold = fix_facts_of_one_block(block, side, opened.shared, opened.absent, ignore_progress)
-        return PreparedDataset(block, shared, gold, tuple(opened.training), ReadLabels(training.labels))
+        return PreparedDataset(block, shared, gold, ReadLabels(training.labels))
 
 
 class ReadSystems(Struct, frozen=True, eq=False):
@@ -93,7 +93,6 @@ class PreparedDataset(Struct, frozen=True, eq=False, dict=True):
     block: Inputs
     shared: BlockContext
     gold: GoldBlock
-    training: Sequence[Input]  # the entries of the training data in the result document
     training_labels: ReadLabels
 
     @property
@@ -115,7 +114,7 @@ class PreparedDataset(Struct, frozen=True, eq=False, dict=True):
             self.gold, block, self.context.sides(list(systems.mentions.values())), shared
         )
         whole = count_one_block(evaluated, shared)
-        return result_of(shared.choices, whole, evaluated, training=self.training, unit=shared.unit)
+        return result_of(shared.choices, whole)
 
 
 class PartedDataset(Struct, frozen=True, eq=False):
@@ -169,6 +168,4 @@ class PartedDataset(Struct, frozen=True, eq=False):
         opened = self.opened
         shared = replace(opened.shared, source=self.source.only(systems))
         whole = count_blocks(shared, opened.engine, ignore_progress)
-        return result_of(
-            shared.choices, whole, whole, training=opened.training, unit=shared.unit, memory=self.memory
-        )
+        return result_of(shared.choices, whole, memory=self.memory)

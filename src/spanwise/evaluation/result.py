@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from typing import Literal, Protocol, cast
+from typing import Literal, cast
 
 import numpy as np
-from msgspec import UNSET, Struct, UnsetType, convert
+from msgspec import UNSET, UnsetType, convert
 from msgspec.structs import asdict, replace
 
 from spanwise import __version__
 from spanwise.attributes import SUBSETS
 from spanwise.buckets import Bucketing
 from spanwise.columns import Floats, Ints, plain, ratio
-from spanwise.corpus import Mentions
 from spanwise.counts import Counts, CrossTable
 from spanwise.diagnosis import letters, self_diagnosis, slices, with_leads
 from spanwise.document import Input, Settings
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import (
     Evaluation,
-    ExampleCounts,
     Later,
     LiveEvaluation,
-    MentionCodes,
     PackedMeasure,
-    Sentence,
     UnitCounts,
 )
 from spanwise.document.scores import (
@@ -59,15 +55,15 @@ from spanwise.document.scores import (
 from spanwise.evaluation._hierarchy import all_levels, level_scores
 from spanwise.evaluation._hints import hints
 from spanwise.evaluation._measures import NOBODY, ROLES, SIDES
-from spanwise.evaluation._system import CONFUSING, Counted, Evaluated
+from spanwise.evaluation._system import CONFUSING, Counted
 from spanwise.evaluation._truncation import with_truncation
-from spanwise.evaluation.choices import Choices, Inputs, block_size
+from spanwise.evaluation.choices import Choices, block_size
 from spanwise.evaluation.counting import Whole
 from spanwise.evaluation.dataset import Facts
 from spanwise.evaluation.scoring import Cell, ScoredSystem, pack_measures, score_and_test, with_lead_intervals
 from spanwise.findings import findings
 from spanwise.intervals import FEW_UNITS
-from spanwise.matching import CATEGORIES, OUTCOMES, Matching, relaxed_counts
+from spanwise.matching import CATEGORIES, OUTCOMES, relaxed_counts
 from spanwise.patterns import NO_TEXT, REDACTED, Causes, patterns
 from spanwise.rates import f_beta
 from spanwise.scores import EXACT, RECALL, Measure, MeasureKey, gain, with_overall
@@ -78,89 +74,28 @@ from spanwise.uncertainty import Resampling
 SMALL = 30  # a bucket with fewer gold units is marked as small
 
 
-class ResultParts(Protocol):
-    """What a result needs besides its summary: the counts and, if they fit into memory, the mentions."""
-
-    @property
-    def counted(self) -> Mapping[str, Counted]: ...
-    @property
-    def inputs(self) -> Inputs | None: ...
-    def evaluated(self, name: str) -> Evaluated | None: ...
-    def examples(self, settings: Settings) -> tuple[Sequence[Sentence], ExampleCounts]: ...
-    def codes(self, block: int) -> MentionCodes: ...
-
-
-class EvaluatedMentions(Struct, frozen=True, eq=False):
-    """The gold and predicted mentions of one system, and the outcome of each of them."""
-
-    evaluated: Evaluated
-
-    @property
-    def matching(self) -> Matching:
-        """The outcome and the partner of each gold and each predicted mention."""
-        return self.evaluated.matching
-
-    @property
-    def gold(self) -> Mentions:
-        """The gold mentions, in the order of the matching."""
-        return self.evaluated.case.gold
-
-    @property
-    def predicted(self) -> Mentions:
-        """The predicted mentions, in the order of the matching."""
-        return self.evaluated.case.predicted
-
-
-class KeptMentions(Struct, frozen=True, eq=False):
-    """The inputs and mentions of an evaluation, if they are still in memory."""
-
-    kept: ResultParts
-
-    @property
-    def inputs(self) -> Inputs | None:
-        """The data that was read; None if it was evaluated in parts."""
-        return self.kept.inputs
-
-    def system(self, name: str) -> EvaluatedMentions | None:
-        """One system with its mentions; None if they were not kept."""
-        evaluated = self.kept.evaluated(name)
-        return None if evaluated is None else EvaluatedMentions(evaluated)
-
-
-def result_of(
-    choices: Choices,
-    whole: Whole,
-    kept: ResultParts,
-    *,
-    training: Sequence[Input],
-    unit: str,
-    memory: int | None = None,
-) -> Evaluation:
+def result_of(choices: Choices, whole: Whole, *, memory: int | None = None) -> Evaluation:
     """Build the document of an evaluation from its counts.
 
-    Sentences, mentions and counts per unit are taken from `kept`, and computed only when they are accessed.
+    Sentences, mentions and counts per unit are computed only when they are accessed.
 
     Args:
-        training: the entries that describe the training data in `inputs`.
-        unit: what is resampled, "sentence" or "document".
         memory: a bound on the memory for resampling, in bytes; it does not change any number.
     """
     whole = replace(whole, counted=_all_levels(whole.counted))
-    summary = _summary_of(choices, whole, training=training, unit=unit, memory=memory)
+    summary = _summary_of(choices, whole, memory)
     settings = summary.settings
-    sentences, about = kept.examples(settings)
+    size = settings.block or 1
+    sentences, about = whole.examples(settings)
     units = UnitCounts(
         kind=settings.unit,
         number=settings.units,
-        systems={
-            name: _packed_later(counted, settings.block or 1)
-            for name, counted in _all_levels(kept.counted).items()
-        },
+        systems={name: _packed_later(counted, size) for name, counted in whole.counted.items()},
     )
-    codes = kept.codes(settings.block or 1)
+    codes = whole.codes(size)
     document = replace(summary, examples=about, units=units, mentions=codes, sentences=sentences)
     keys = {key: getattr(document, key) for key in Evaluation.__struct_fields__}
-    return LiveEvaluation(**keys, live=KeptMentions(kept))
+    return LiveEvaluation(**keys, live=whole)
 
 
 def _all_levels(counted: Mapping[str, Counted]) -> Mapping[str, Counted]:
@@ -180,16 +115,9 @@ UNMARKED = (
 )
 
 
-def _summary_of(
-    choices: Choices,
-    whole: Whole,
-    *,
-    training: Sequence[Input],
-    unit: str,
-    memory: int | None,
-) -> Evaluation:
+def _summary_of(choices: Choices, whole: Whole, memory: int | None) -> Evaluation:
     """The document of an evaluation, but without sentences, mentions and counts per unit."""
-    systems, units = whole.counted, whole.units
+    systems, unit, units = whole.counted, whole.unit, whole.units
     size = block_size(choices.unit)
     unmarked = UNMARKED.format(documents="--documents FIELD", unit="--unit block:20")
     notes = [unmarked] if unit == "sentence" and choices.unit is None and choices.resamples else []
@@ -226,7 +154,7 @@ def _summary_of(
     ranking = {name: score.primary(choices.primary) for name, score in scores.items()}
     summary = Evaluation(
         spanwise=__version__,
-        inputs=(*whole.entries, *training),
+        inputs=whole.entries,
         settings=Settings(
             **choices.to_dict(),
             unit=unit,

@@ -5,32 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-import numpy as np
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from spanwise.attributes import Attribute, choose
 from spanwise.attributes import Side as AttributeSide
 from spanwise.buckets import Bucketing
-from spanwise.columns import Bools
 from spanwise.composition import input_entry
 from spanwise.corpus import with_one_labelling
 from spanwise.document import Input
 from spanwise.engines import InProcess
-from spanwise.evaluation._measures import OUTCOME, BucketedSide
 from spanwise.evaluation.blocks import BlockSums, OneBlock, TrainingFacts
 from spanwise.evaluation.choices import Block, Choices, ResampledUnits, block_size, documented
-from spanwise.evaluation.counting import EvaluatedBlock
-from spanwise.evaluation.dataset import (
-    BlockContext,
-    Facts,
-    OpenedSources,
-    mention_table,
-    prepare_source,
-    sides_of,
-)
+from spanwise.evaluation.counting import EvaluatedBlock, Whole
+from spanwise.evaluation.dataset import BlockContext, Facts, mention_table, prepare_source, sides_of
 from spanwise.matching import MATCHERS
-from spanwise.mentions import MentionTables
+from spanwise.mentions import MentionTable, MentionTables
 
 T = TypeVar("T")
 
@@ -53,10 +43,9 @@ class Walked(Struct, frozen=True, eq=False):
     block: int | UnsetType  # the number of consecutive sentences per unit, where units are blocks
 
     @classmethod
-    def of(cls, parts: Sequence[TalliedBlock], context: BlockContext, opened: OpenedSources) -> Walked:
+    def of(cls, parts: Sequence[TalliedBlock], context: BlockContext) -> Walked:
         """Concatenate the mentions of all blocks of a source."""
-        source = context.source
-        entries = [*source.entries(BlockSums.added([part.sums for part in parts])), *opened.training]
+        entries = context.entries(BlockSums.added([part.sums for part in parts]))
         size = block_size(context.choices.unit)
         tables = MentionTables.concat([part.tables for part in parts])
         return cls(
@@ -64,7 +53,7 @@ class Walked(Struct, frozen=True, eq=False):
             context.facts,
             context.unit if size == 1 else "block",
             tuple(map(documented, entries)),
-            marked=source.documents is not None,
+            marked=context.source.documents is not None,
             block=UNSET if size == 1 else size,
         )
 
@@ -100,42 +89,32 @@ def tally(
     if tough:
         toughness = None if evaluated is None else evaluated.data.toughness
         toughness = toughness or context.toughness(block, gold)
-    found, systems = {}, {}
+
+    def table(side: AttributeSide, known: MentionTable | None) -> MentionTable:
+        """The mentions in the buckets of all attributes, of which some are known."""
+        facts = context.facts
+        if facts is None:
+            return mention_table(side.mentions, units, {})
+        own = {} if known is None else known.named("bucket")
+        others = {name: one for name, one in facts.attributes.items() if name not in own}
+        new = mention_table(side.mentions, units, sides_of(replace(facts, attributes=others), side))
+        return new.with_columns({f"bucket.{name}": own[name] for name in facts.attributes if name in own})
+
+    marked, systems = table(gold, None if evaluated is None else evaluated.data.table), {}
+    if toughness is not None:
+        marked = marked.with_columns({f"tough.{name}": toughness.of(name) for name in toughness.subsets})
     for system, side in zip(block.systems, others, strict=True):
-        found[f"found.{system}"], right = (
-            _matched(gold, side) if evaluated is None else _exact(evaluated, system)
-        )
+        if evaluated is None:
+            exact = MATCHERS.find("exact").function
+            matching = exact(*with_one_labelling([gold.mentions, side.mentions]))
+            known, found, right = None, matching.gold_partner >= 0, matching.predicted_partner >= 0
+        else:
+            known, found = evaluated.systems[system].predicted, evaluated.systems[system].case.right
+            right = known["right"]
+        marked = marked.with_columns({f"found.{system}": found})
         if predicted:
-            own = {} if evaluated is None else evaluated.systems[system].predicted_sides
-            table = mention_table(side.mentions, units, _sides(side, context.facts, own))
-            systems[system] = table.with_columns({"right": right})
-    own = {} if evaluated is None else evaluated.data.gold_sides
-    table = mention_table(gold.mentions, units, _sides(gold, context.facts, own), toughness)
-    return TalliedBlock(MentionTables(table.with_columns(found), systems), BlockSums.of_block(block))
-
-
-def _matched(gold: AttributeSide, predicted: AttributeSide) -> tuple[Bools, Bools]:
-    """Which gold mentions were found, and which predictions are right."""
-    exact = MATCHERS.find("exact").function
-    matching = exact(*with_one_labelling([gold.mentions, predicted.mentions]))
-    return matching.gold_partner >= 0, matching.predicted_partner >= 0
-
-
-def _exact(evaluated: EvaluatedBlock, system: str) -> tuple[Bools, Bools]:
-    """The same, from the matching of an evaluation, whatever its matcher is."""
-    case = evaluated.systems[system].case
-    return case.right, np.asarray(case.exact.predicted_outcome == OUTCOME["TP"])
-
-
-def _sides(
-    side: AttributeSide, facts: Facts | None, known: Mapping[str, BucketedSide]
-) -> Mapping[str, BucketedSide]:
-    """The buckets of each mention, if facts are fixed; some of them are `known`."""
-    if facts is None:
-        return {}
-    others = {name: one for name, one in facts.attributes.items() if name not in known}
-    sides = {**known, **sides_of(replace(facts, attributes=others), side)}
-    return {name: sides[name] for name in facts.attributes}
+            systems[system] = table(side, known).with_columns({"right": right})
+    return TalliedBlock(MentionTables(marked, systems), BlockSums.of_block(block))
 
 
 # ---- after an evaluation ---------------------------------------------------------------------------
@@ -145,18 +124,22 @@ _OF_TRAINING = frozenset({"train", "train mentions", "vocabulary"})  # what an a
 
 
 def walk_again(
-    evaluated: EvaluatedBlock, choices: Choices, *, predicted: bool = True, tough: bool = False
-) -> Walked | None:
-    """The tables of a dataset that was evaluated as one block, from the columns of its evaluation.
+    gold: object, choices: Choices, *, predicted: bool = True, tough: bool = False
+) -> tuple[Walked | None, object]:
+    """The tables of an evaluation that stands in place of gold, and its data, from which others are made.
 
-    Attributes that the evaluation lacks are computed now, since they need no training data.
+    Attributes that the evaluation lacks are computed now, if they need no training data.
 
     Returns:
-        None if that is not so, or if attributes would be computed or cut in another way.
+        No tables if gold is something else, if its mentions were not kept, or if attributes would be computed
+        or cut in another way.
     """
-    inputs, facts = evaluated.inputs, evaluated.data.facts
-    if inputs is None or not _alike(evaluated.choices, choices):
-        return None
+    if not isinstance(gold, Whole):
+        return None, gold
+    inputs, evaluated = gold.inputs, gold.block
+    if inputs is None or evaluated is None or not _alike(evaluated.choices, choices):
+        return None, inputs
+    facts = evaluated.data.facts
     asked = {
         one.name: one
         for one in choose([] if isinstance(choices.attributes, str) else choices.attributes or [])
@@ -166,7 +149,7 @@ def walk_again(
         one.function is not asked.get(name, one).function for name, one in facts.attributes.items()
     )
     if redefined or (inputs.train and any(one.needs & _OF_TRAINING for one in others)):
-        return None
+        return None, inputs
     training = TrainingFacts(entries=[input_entry("train", annotation) for annotation in inputs.train])
     opened = prepare_source(
         OneBlock(inputs), replace(choices, attributes=others or "none"), training, InProcess()
@@ -176,7 +159,7 @@ def walk_again(
     assert context.facts is not None
     context = replace(context, facts=_together(facts, context.facts, list(asked)))
     tallied = tally(inputs, context, predicted=predicted, tough=tough, evaluated=evaluated)
-    return Walked.of([tallied], context, opened)
+    return Walked.of([tallied], context), inputs
 
 
 def _alike(before: Choices, now: Choices) -> bool:

@@ -366,18 +366,9 @@ def _labels_at(mentions: Mentions, size: int) -> list[str]:
 
 
 def _leaks(opened: OpenedSources, options: LeakOptions, runs: Mapping[str, Sequence[str]]) -> Leaks:
-    try:
-        context = opened.shared
-        if context.attributes or context.tough:
-            context = opened.fix_facts()
-        source = context.source
-        parts = context.mapped(
-            opened.engine, tally, source.references(), send=lambda current: _LeakContext(current, options)
-        )
-        whole = LeakSums.joined(list(parts), options.examples)
-    finally:
-        opened.free()
-    entries = [*source.entries(whole.sums), *opened.training]
+    parts, context = opened.walk(tally, send=lambda current: _LeakContext(current, options))
+    source, whole = context.source, LeakSums.joined(parts, options.examples)
+    entries = context.entries(whole.sums)
     if whole.people is not None and not len(whole.people.unit):
         raise InputError(
             f"{source.path}: no gold mention has an identity {str(options.identity)!r}.\n"

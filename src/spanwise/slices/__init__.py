@@ -33,17 +33,13 @@ from spanwise.document.analyses import (
 from spanwise.engines import Engine, engine_of
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation import tables
-from spanwise.evaluation.choices import Choices
-from spanwise.evaluation.counting import EvaluatedBlock
+from spanwise.evaluation.choices import Block, Choices, Inputs
 from spanwise.evaluation.dataset import (
     BlockContext,
-    OpenedSources,
     UnopenedSources,
-    open_inputs,
     open_sources,
     resolve_frame,
 )
-from spanwise.evaluation.result import KeptMentions
 from spanwise.evaluation.tables import TalliedBlock, Walked
 from spanwise.formats import ReadKeywords, says_label_rules
 from spanwise.mentions import MentionTables
@@ -53,7 +49,7 @@ from spanwise.slices._search import Facet, Items, Key, ListedSlice, Search, conf
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Facet", "Items", "find_slices", "search", "slices_of"]
+__all__ = ["Facet", "Items", "find_slices", "search"]
 
 Over = Literal["recall", "f1", "hidden"]
 OVERS: tuple[Over, ...] = ("recall", "f1", "hidden")
@@ -128,11 +124,16 @@ def find_slices(
     gold = gold if source is None else source
     if gold is None:
         raise ChoiceError("there is no gold to find slices in.\nGive a file or lists as the first argument.")
-    unopened = UnopenedSources(
-        gold, systems, train, options.choices(align=align, reading=reading), columns, name, runner
-    )
-    opened = open_sources(unopened, always_tough=True, memory=memory, workers=workers)
-    return _searched(_walk(opened, options.over), options)
+    choices = options.choices(align=align, reading=reading)
+    walked, gold = tables.walk_again(gold, choices, predicted=over == "f1", tough=True)
+    if walked is None:
+        unopened = UnopenedSources(gold, systems, train, choices, columns, name, runner)
+        opened = open_sources(unopened, always_tough=True, memory=memory, workers=workers)
+        walked = Walked.of(*opened.walk(partial(tally, over=over)))
+    elif over == "hidden":
+        assert isinstance(gold, Inputs)
+        walked = replace(walked, tables=_with_hidden(gold, walked.tables))
+    return _searched(walked, options)
 
 
 class SearchOptions(TypedDict):
@@ -200,19 +201,6 @@ class Looking(Struct, frozen=True, kw_only=True):
         }
 
 
-def slices_of(live: KeptMentions, **options: Any) -> Slices:
-    """Like `find_slices`, but after an evaluation, whose matching and buckets are used if they fit."""
-    settings = Looking(**options)
-    choices, over = settings.choices(reading={}), settings.over
-    walked = None
-    if isinstance(live.kept, EvaluatedBlock) and over != "hidden":
-        walked = tables.walk_again(live.kept, choices, predicted=over == "f1", tough=True)
-    if walked is None:
-        assert live.inputs is not None
-        walked = _walk(open_inputs(live.inputs, choices, always_tough=True), over)
-    return _searched(walked, settings)
-
-
 def _searched(walked: Walked, settings: Looking) -> Slices:
     assert walked.facts is not None
     case = _Case(walked.tables, walked.bucketings, settings.over)
@@ -259,8 +247,11 @@ def tally(reference: object, context: BlockContext, *, over: Over) -> TalliedBlo
     """The mentions of one block; only over F1 those of systems, too."""
     block = context.source.open(reference)
     tallied = tables.tally(block, context, predicted=over == "f1", tough=True)
-    if over != "hidden":
-        return tallied
+    return tallied if over != "hidden" else replace(tallied, tables=_with_hidden(block, tallied.tables))
+
+
+def _with_hidden(block: Block, mentions: MentionTables) -> MentionTables:
+    """The tables in which a gold mention is found where predictions of any label mask all of it."""
     axis = PositionAxis.of(block.corpus, [block.gold.mentions, *block.systems.values()])
     sentences = ints(np.arange(len(block.corpus)))
     gold = GoldPositions(axis, block.gold.mentions, len(block.corpus), sentences, sentences)
@@ -268,19 +259,7 @@ def tally(reference: object, context: BlockContext, *, over: Over) -> TalliedBlo
         f"found.{system}": Covered.of(gold, predicted, same_label=False).hidden
         for system, predicted in block.systems.items()
     }
-    own = replace(tallied.tables, gold=tallied.tables.gold.with_columns(hidden))
-    return replace(tallied, tables=own)
-
-
-def _walk(opened: OpenedSources, over: Over) -> Walked:
-    """Tally all blocks; data in memory is a single block."""
-    try:
-        context = opened.fix_facts()
-        asked = partial(tally, over=over)
-        parts = list(context.mapped(opened.engine, asked, context.source.references()))
-    finally:
-        opened.free()
-    return Walked.of(parts, context, opened)
+    return replace(mentions, gold=mentions.gold.with_columns(hidden))
 
 
 class _Case(Struct, frozen=True, eq=False):
