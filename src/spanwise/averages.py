@@ -10,7 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from spanwise.diagnosis import lettering, self_diagnosis
-from spanwise.document import Part
+from spanwise.document import DocumentPart
 from spanwise.document.scores import (
     AttributeScores,
     BucketEdges,
@@ -22,7 +22,7 @@ from spanwise.document.scores import (
 from spanwise.document.study import MainResult, Spread
 
 Fold: TypeAlias = Callable[[Sequence[float]], float | None]
-P = TypeVar("P", bound=Part)
+P = TypeVar("P", bound=DocumentPart)
 
 # Numbers of mentions: 0 in a run that does not have the cell.
 COUNTED = frozenset(
@@ -119,8 +119,8 @@ def _folded(name: str, values: Sequence[object], fold: Fold, runs: int) -> objec
     if not present:
         return UNSET
     first = present[0]
-    if isinstance(first, Part):
-        return _part([value for value in present if isinstance(value, Part)], fold, runs)
+    if isinstance(first, DocumentPart):
+        return _part([value for value in present if isinstance(value, DocumentPart)], fold, runs)
     if isinstance(first, Mapping):
         return _mapping([value for value in present if isinstance(value, Mapping)], fold, runs)
     if isinstance(first, tuple | list):
@@ -139,7 +139,7 @@ def _whole(number: float | None) -> float | None:
 
 def _part(parts: Sequence[P], fold: Fold, runs: int) -> P:
     first = parts[0]
-    combined: Part
+    combined: DocumentPart
     match first:
         case Confusion():
             combined = _confusion([part for part in parts if isinstance(part, Confusion)], fold, runs)
@@ -152,7 +152,7 @@ def _part(parts: Sequence[P], fold: Fold, runs: int) -> P:
     return combined
 
 
-def _fields(parts: Sequence[Part], fold: Fold, runs: int) -> dict[str, Any]:
+def _fields(parts: Sequence[DocumentPart], fold: Fold, runs: int) -> dict[str, Any]:
     """The combined fields of all runs; bucket edges and properties of gold are the same in all of them."""
     first = parts[0]
     same = BucketEdges.__struct_fields__ if isinstance(first, BucketEdges) else ()
@@ -179,13 +179,13 @@ def _listed(lists: Sequence[Sequence[object]], fold: Fold, runs: int) -> tuple[o
     rows: dict[tuple[object, ...], list[object]] = {}
     for listed in lists:
         for row in listed:
-            if not isinstance(row, Part):
+            if not isinstance(row, DocumentPart):
                 return tuple(lists[0])
             rows.setdefault(_key(row), []).append(row)
     return tuple(_folded("", same, fold, runs) for same in rows.values())
 
 
-def _key(row: Part) -> tuple[object, ...]:
+def _key(row: DocumentPart) -> tuple[object, ...]:
     match row:
         case WeakSlice():
             return _slice_key(row)

@@ -215,15 +215,16 @@ class _Shuffled:
 
     def blocks(self, shuffles: int) -> Iterator[npt.NDArray[np.float32]]:
         """|difference| of every hypothesis (hypotheses × shuffles) in the next shuffles, block by block."""
-        return self._blocks(self._keep(self._moved(self.generator, shuffles)), count=True)
+        return self._blocks(self._keep(self._moved(shuffles)), count=True)
 
     def again(self, shuffles: int) -> Iterator[npt.NDArray[np.float32]]:
         """The first shuffles once more, without counting them again."""
         if self.kept is not None:
             return self._blocks(iter(self.kept), count=False)
-        return self._blocks(self._moved(self.resampling.generator("secondary"), shuffles), count=False)
+        return self._blocks(self._moved(shuffles, again=True), count=False)
 
-    def _moved(self, generator: np.random.Generator, shuffles: int) -> Iterator[Column]:
+    def _moved(self, shuffles: int, *, again: bool = False) -> Iterator[Column]:
+        generator = self.resampling.generator("secondary") if again else self.generator
         return self.swapping.moved(generator, shuffles, self.observed.size, self.resampling.scores)
 
     def _keep(self, blocks: Iterator[Column]) -> Iterator[Column]:

@@ -16,7 +16,7 @@ from typed import present
 
 import spanwise
 from spanwise.columns import Ints
-from spanwise.document import Part
+from spanwise.document import DocumentPart
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import PRIMARY
 from spanwise.document.study import Study
@@ -34,7 +34,7 @@ evaluate = partial(spanwise.evaluate, attributes="none", resamples=100)
 
 
 def value(document: Evaluation, name: str, path: tuple[str, ...]) -> float:
-    node: Part = document.systems[name]
+    node: DocumentPart = document.systems[name]
     for part in path[:-1]:
         node = node[part]
     return float(node[path[-1]])

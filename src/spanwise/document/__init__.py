@@ -41,7 +41,7 @@ def given(value: T | UnsetType) -> T | None:
     return None if isinstance(value, UnsetType) else value
 
 
-class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class DocumentPart(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A part of a document, with its keys as attributes; keys that are not set are left out of the JSON."""
 
     @classmethod
@@ -73,7 +73,7 @@ def _no_such_key(name: str, keys: tuple[str, ...]) -> str:
     return message + (f"\nThe usual score is exact.overall.{name}." if is_score else "")
 
 
-class Alignment(Part, frozen=True, kw_only=True):
+class Alignment(DocumentPart, frozen=True, kw_only=True):
     """How predictions were aligned to the gold text, and how many mentions could not be."""
 
     how: str
@@ -271,7 +271,7 @@ def to_encodable(value: object) -> object:
     return list(value) if isinstance(value, Iterable) else str(value)
 
 
-class Settings(Part, frozen=True, kw_only=True):
+class Settings(DocumentPart, frozen=True, kw_only=True):
     """Every choice that affects the numbers of an evaluation or the contents of its document."""
 
     matcher: str | UnsetType = UNSET  # if it is not "fair"

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from spanwise.document import Count, Document, Fraction, Part
+from spanwise.document import Count, Document, DocumentPart, Fraction
 from spanwise.errors import UnknownKey, many, unknown
 
 
@@ -424,7 +424,7 @@ def _were(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
-class Convention(Part, frozen=True, kw_only=True, omit_defaults=False):
+class Convention(DocumentPart, frozen=True, kw_only=True, omit_defaults=False):
     """The scores under one convention, the tools that use it, and why they differ from the first row.
 
     Scores that are undefined, or cannot be computed from the data, are None; `why` then gives the reason.

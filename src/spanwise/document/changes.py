@@ -7,14 +7,14 @@ from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
-from spanwise.document import Count, Document, Part
+from spanwise.document import Count, Document, DocumentPart
 from spanwise.document.scores import Outcome, ScoreTest
 
 Way: TypeAlias = Literal["broken", "fixed", "new", "gone"]
 WAYS: tuple[Way, ...] = ("broken", "fixed", "new", "gone")
 
 
-class ChangeCounts(Part, frozen=True, kw_only=True):
+class ChangeCounts(DocumentPart, frozen=True, kw_only=True):
     """How many mentions changed; None where a document lacks the mentions to tell."""
 
     broken: Count | None
@@ -59,7 +59,7 @@ class ChangedSpan(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class ChangedSentence(Part, frozen=True, kw_only=True):
+class ChangedSentence(DocumentPart, frozen=True, kw_only=True):
     """A sentence with one mention that changed: what gold says, and what was predicted wrongly."""
 
     system: str

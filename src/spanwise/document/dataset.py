@@ -7,19 +7,19 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from spanwise.document import Count, Document, Fraction, Part
+from spanwise.document import Count, Document, DocumentPart, Fraction
 from spanwise.document.scores import BucketEdges, Subset
 from spanwise.registry import resolve
 
 
-class MentionShare(Part, frozen=True, kw_only=True):
+class MentionShare(DocumentPart, frozen=True, kw_only=True):
     """A number of mentions, and their share of all mentions."""
 
     mentions: Count
     share: Fraction
 
 
-class SubsetShares(Part, frozen=True, kw_only=True):
+class SubsetShares(DocumentPart, frozen=True, kw_only=True):
     """How many mentions are in a subset, overall and by label."""
 
     overall: MentionShare
@@ -33,7 +33,7 @@ class DescribedBucket(BucketEdges, frozen=True, kw_only=True):
     share: Fraction
 
 
-class DescribedAttribute(Part, frozen=True, kw_only=True):
+class DescribedAttribute(DocumentPart, frozen=True, kw_only=True):
     """An attribute, and how its gold units are distributed over buckets."""
 
     unit: Literal["mention", "token"]
@@ -43,14 +43,14 @@ class DescribedAttribute(Part, frozen=True, kw_only=True):
     buckets: tuple[DescribedBucket, ...]
 
 
-class LabelConflict(Part, frozen=True, kw_only=True):
+class LabelConflict(DocumentPart, frozen=True, kw_only=True):
     """A token sequence with two or more labels, and how often it has each of them."""
 
     text: str
     labels: Mapping[str, Count]
 
 
-class LabelConflicts(Part, frozen=True, kw_only=True):
+class LabelConflicts(DocumentPart, frozen=True, kw_only=True):
     """How many token sequences have two or more labels, with examples."""
 
     sequences: Count
@@ -58,21 +58,21 @@ class LabelConflicts(Part, frozen=True, kw_only=True):
     examples: tuple[LabelConflict, ...]
 
 
-class AnnotatedSentence(Part, frozen=True, kw_only=True):
+class AnnotatedSentence(DocumentPart, frozen=True, kw_only=True):
     """The location of a sentence, and its mentions as text."""
 
     place: str
     mentions: str
 
 
-class SentenceConflicts(Part, frozen=True, kw_only=True):
+class SentenceConflicts(DocumentPart, frozen=True, kw_only=True):
     """Groups of identical sentences that are annotated differently."""
 
     groups: Count
     examples: tuple[tuple[AnnotatedSentence, ...], ...]
 
 
-class VariationPlace(Part, frozen=True, kw_only=True):
+class VariationPlace(DocumentPart, frozen=True, kw_only=True):
     """A sequence of words that is annotated differently elsewhere between the same neighbours."""
 
     place: str
@@ -82,14 +82,14 @@ class VariationPlace(Part, frozen=True, kw_only=True):
     score: Fraction
 
 
-class VariationPlaces(Part, frozen=True, kw_only=True):
+class VariationPlaces(DocumentPart, frozen=True, kw_only=True):
     """Words whose annotation is not the most frequent one of these words between the same neighbours."""
 
     places: Count
     examples: tuple[VariationPlace, ...]
 
 
-class Conflicts(Part, frozen=True, kw_only=True):
+class Conflicts(DocumentPart, frozen=True, kw_only=True):
     """Annotations that contradict each other."""
 
     labels: LabelConflicts
@@ -97,14 +97,14 @@ class Conflicts(Part, frozen=True, kw_only=True):
     variation: VariationPlaces | None = None
 
 
-class DriftShares(Part, frozen=True, kw_only=True):
+class DriftShares(DocumentPart, frozen=True, kw_only=True):
     """A share in the training data and in the test set."""
 
     train: Fraction
     test: Fraction
 
 
-class DriftValues(Part, frozen=True, kw_only=True):
+class DriftValues(DocumentPart, frozen=True, kw_only=True):
     """The means in the training data and in the test set, and the distance of the two distributions."""
 
     train: float | None
@@ -112,7 +112,7 @@ class DriftValues(Part, frozen=True, kw_only=True):
     distance: Fraction
 
 
-class Drift(Part, frozen=True, kw_only=True):
+class Drift(DocumentPart, frozen=True, kw_only=True):
     """How much a test set differs from its training data.
 
     For the training data itself, unknown tokens and unseen mentions are determined by leaving out one unit
@@ -127,7 +127,7 @@ class Drift(Part, frozen=True, kw_only=True):
     tough: Mapping[Subset, DriftShares] = field(default_factory=dict)
 
 
-class DatasetFacts(Part, frozen=True, kw_only=True):
+class DatasetFacts(DocumentPart, frozen=True, kw_only=True):
     """The size, labels, attributes and tough mentions of a test set."""
 
     name: str
@@ -172,7 +172,7 @@ class Description(Document, frozen=True, kw_only=True):
         return str(resolve("reports.notebook:notebook_description")(self))
 
 
-class SplitSettings(Part, frozen=True, kw_only=True, omit_defaults=False):
+class SplitSettings(DocumentPart, frozen=True, kw_only=True, omit_defaults=False):
     """The requested sizes, the seed and the unit of a split."""
 
     test: float
@@ -181,7 +181,7 @@ class SplitSettings(Part, frozen=True, kw_only=True, omit_defaults=False):
     unit: Literal["document", "sentence"]
 
 
-class SplitShare(Part, frozen=True, kw_only=True, omit_defaults=False):
+class SplitShare(DocumentPart, frozen=True, kw_only=True, omit_defaults=False):
     """The share of the test data that was asked for and reached, and the share in random splits.
 
     The share is that of a tough subset among the test mentions or, for `size`, of the test part among all
@@ -193,7 +193,7 @@ class SplitShare(Part, frozen=True, kw_only=True, omit_defaults=False):
     random: tuple[Fraction, Fraction, Fraction]
 
 
-class SplitRun(Part, frozen=True, kw_only=True):
+class SplitRun(DocumentPart, frozen=True, kw_only=True):
     """Consecutive sentences of one file, from `first` up to but not including `last`, counted from 0."""
 
     file: Count
@@ -201,7 +201,7 @@ class SplitRun(Part, frozen=True, kw_only=True):
     last: Count
 
 
-class SplitPart(Part, frozen=True, kw_only=True):
+class SplitPart(DocumentPart, frozen=True, kw_only=True):
     """One part of a split: its facts, relative to the training part, and the sentences in it."""
 
     facts: DatasetFacts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVa
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from spanwise.document import Count, Document, DocumentLike, Part, Settings
+from spanwise.document import Count, Document, DocumentLike, DocumentPart, Settings
 from spanwise.document.analyses import PlacementDocument, Slices
 from spanwise.document.dataset import DatasetFacts, Suspects
 from spanwise.document.scores import Comparison, Findings, Outcome, Subset, SystemScores, TaskFinding
@@ -68,7 +68,7 @@ class Sentence(Struct, frozen=True, kw_only=True, omit_defaults=True):
     systems: Mapping[str, Sequence[PredictedMention]]
 
 
-class ExampleCounts(Part, frozen=True, kw_only=True):
+class ExampleCounts(DocumentPart, frozen=True, kw_only=True):
     """Which sentences a document includes, how many they are, and out of how many."""
 
     policy: str
@@ -98,7 +98,7 @@ class PackedMeasure(Struct, frozen=True, kw_only=True):
     row: str
 
 
-class UnitCounts(Part, frozen=True, kw_only=True):
+class UnitCounts(DocumentPart, frozen=True, kw_only=True):
     """The counts of every system per unit (document or sentence), so that two results can be compared."""
 
     kind: str
@@ -114,7 +114,7 @@ class PackedColumn(Struct, frozen=True, kw_only=True):
     codes: str
 
 
-class MentionCodes(Part, frozen=True, kw_only=True):
+class MentionCodes(DocumentPart, frozen=True, kw_only=True):
     """Every mention encoded as numbers, without any text, so that any combination of filters can be scored.
 
     Columns of gold: `unit` (each as the difference from the previous one), `label`, `tough` (one bit per
@@ -280,7 +280,7 @@ def inputs_of(live: Live | None) -> object:
     return live.inputs
 
 
-class DatasetRuns(Part, frozen=True, kw_only=True, omit_defaults=False):
+class DatasetRuns(DocumentPart, frozen=True, kw_only=True, omit_defaults=False):
     """The runs of every system on one dataset, and the tests between systems.
 
     Sentences, mentions and counts per unit are stored by system, each as in an evaluation whose systems are

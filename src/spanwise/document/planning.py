@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from spanwise.document import Count, Document, Fraction, Interval, Part, Probability
+from spanwise.document import Count, Document, DocumentPart, Fraction, Interval, Probability
 
 
 class PlanSettings(Struct, frozen=True, kw_only=True):
@@ -43,14 +43,14 @@ class PlannedPower(Struct, frozen=True, kw_only=True):
     power_judge: Probability
 
 
-class SystemPlan(Part, frozen=True, kw_only=True):
+class SystemPlan(DocumentPart, frozen=True, kw_only=True):
     """The interval of one system's F1 against the number of units."""
 
     f1: Fraction
     rows: tuple[PlannedInterval, ...]
 
 
-class PairPlan(Part, frozen=True, kw_only=True):
+class PairPlan(DocumentPart, frozen=True, kw_only=True):
     """The power for a difference between two systems against the number of units.
 
     `needed` is the number of units from which the difference is found four times in five, up to 16 times as
@@ -119,7 +119,7 @@ class CurveLine(Struct, frozen=True, kw_only=True):
     interval: Interval
 
 
-class SystemCurve(Part, frozen=True, kw_only=True):
+class SystemCurve(DocumentPart, frozen=True, kw_only=True):
     """The curve F(n) = a − b·n^(−c) of one system; `c` is None where F1 does not grow.
 
     `points` are the sizes of results and those predicted, up to twice the `largest`; `line` is for charts.

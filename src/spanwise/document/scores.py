@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from spanwise.document import Count, Fraction, Halves, Interval, Part, Probability
+from spanwise.document import Count, DocumentPart, Fraction, Halves, Interval, Probability
 from spanwise.document.silver import SilverScores, SilverTest
 from spanwise.rates import RATES, ByScore
 
@@ -55,7 +55,7 @@ def code_of(words: str) -> str:
 ScoreName: TypeAlias = Literal["precision", "recall", "f1"]
 
 
-class Bounded(Part, frozen=True, kw_only=True):
+class Bounded(DocumentPart, frozen=True, kw_only=True):
     """Scores with their confidence intervals.
 
     An interval that is withheld is None, and `why` gives the reason. `few_units` is the number of units that
@@ -98,7 +98,7 @@ class MeanScores(Rates, frozen=True, kw_only=True):
     labels: Count
 
 
-class Exact(Part, frozen=True, kw_only=True):
+class Exact(DocumentPart, frozen=True, kw_only=True):
     """The scores of exact matching, overall and by label."""
 
     overall: ExactScores
@@ -108,7 +108,7 @@ class Exact(Part, frozen=True, kw_only=True):
     f1_without_copies: Fraction | UnsetType = UNSET  # if sentences repeat earlier ones
 
 
-class BoundarySides(Part, frozen=True, kw_only=True):
+class BoundarySides(DocumentPart, frozen=True, kw_only=True):
     """Boundary errors by the side on which the spans differ: on the left, on the right, or on both sides.
 
     Mentions with gaps may have the same boundaries and differ inside; such errors are not counted here.
@@ -139,14 +139,14 @@ class FairScores(Rates, frozen=True, kw_only=True):
         return number
 
 
-class ErrorShares(Part, frozen=True, kw_only=True):
+class ErrorShares(DocumentPart, frozen=True, kw_only=True):
     """The share of each kind of error among all errors, by traditional and by fair counting."""
 
     traditional: Mapping[str, Fraction]
     fair: Mapping[str, Fraction]
 
 
-class Fair(Part, frozen=True, kw_only=True):
+class Fair(DocumentPart, frozen=True, kw_only=True):
     """The scores of fair matching, overall and by label."""
 
     overall: FairScores
@@ -154,14 +154,14 @@ class Fair(Part, frozen=True, kw_only=True):
     shares: ErrorShares | None = None
 
 
-class CreditScores(Part, frozen=True, kw_only=True):
+class CreditScores(DocumentPart, frozen=True, kw_only=True):
     """The scores under an additional credit, overall and by label."""
 
     overall: Rates
     labels: Mapping[str, Rates]
 
 
-class GainLead(Part, frozen=True, kw_only=True):
+class GainLead(DocumentPart, frozen=True, kw_only=True):
     """How much the largest gain exceeds the second largest, with a paired test over units.
 
     p is corrected over all kinds of error, which are all compared with the first; `tied` are the kinds that
@@ -182,7 +182,7 @@ class Gain(Bounded, frozen=True, kw_only=True):
     lead: GainLead | UnsetType = UNSET
 
 
-class Gains(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Gains(DocumentPart, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The gain of each kind of error."""
 
     LE: Gain
@@ -211,7 +211,7 @@ CauseName = Literal[
 ]  # fmt: skip
 
 
-class Pattern(Part, frozen=True, kw_only=True):
+class Pattern(DocumentPart, frozen=True, kw_only=True):
     """Errors of one kind that share a visible cause; a description, not a test."""
 
     kind: Literal["BE", "LE", "FN", "FP"]
@@ -226,7 +226,7 @@ class Pattern(Part, frozen=True, kw_only=True):
     others: Mapping[str, Count] = field(default_factory=dict)  # the same count for every other system
 
 
-class Patterns(Part, frozen=True, kw_only=True):
+class Patterns(DocumentPart, frozen=True, kw_only=True):
     """The patterns in the errors of a system, by kind of error; none, with the reason, without text."""
 
     listed: tuple[Pattern, ...] = ()
@@ -245,7 +245,7 @@ class RelaxedScores(Rates, frozen=True, kw_only=True):
     actual: Count
 
 
-class Confusion(Part, frozen=True, kw_only=True):
+class Confusion(DocumentPart, frozen=True, kw_only=True):
     """Gold labels (rows) against predicted labels (columns), and the mentions without a counterpart."""
 
     labels: tuple[str, ...]
@@ -263,7 +263,7 @@ class SubsetRecall(Bounded, frozen=True, kw_only=True):
     recall: Fraction
 
 
-class SubsetScores(Part, frozen=True, kw_only=True):
+class SubsetScores(DocumentPart, frozen=True, kw_only=True):
     """The recall of a subset of tough mentions, overall and by label."""
 
     overall: SubsetRecall
@@ -271,7 +271,7 @@ class SubsetScores(Part, frozen=True, kw_only=True):
     outcomes: Mapping[Outcome, Count] = field(default_factory=dict)
 
 
-class BucketEdges(Part, frozen=True, kw_only=True):
+class BucketEdges(DocumentPart, frozen=True, kw_only=True):
     """A bucket: ranges and special values have `low` and `high`, categories a `value`, the `rest` neither."""
 
     name: str
@@ -305,7 +305,7 @@ class BucketEdges(Part, frozen=True, kw_only=True):
         return self.label or self.name
 
 
-class FairRates(Part, frozen=True, kw_only=True, omit_defaults=False):
+class FairRates(DocumentPart, frozen=True, kw_only=True, omit_defaults=False):
     """The fair scores of a bucket; an error counts half for its gold and half for its predicted mention."""
 
     precision: Fraction
@@ -337,7 +337,7 @@ class BucketScores(BucketEdges, frozen=True, kw_only=True):
         return self.interval.get(score)
 
 
-class AttributeScores(Part, frozen=True, kw_only=True):
+class AttributeScores(DocumentPart, frozen=True, kw_only=True):
     """The buckets of one attribute, and how the score varies over them."""
 
     unit: Literal["mention", "token"]
@@ -358,7 +358,7 @@ class AttributeScores(Part, frozen=True, kw_only=True):
         return next((bucket for bucket in self.buckets if bucket.name == name), None)
 
 
-class WeakSlice(Part, frozen=True, kw_only=True):
+class WeakSlice(DocumentPart, frozen=True, kw_only=True):
     """A part of the data and its cost: its share of gold units times how far its score is below overall."""
 
     kind: Literal["bucket", "label", "tough"]
@@ -385,7 +385,7 @@ class CrossBucket(Rates, frozen=True, kw_only=True):
     correct: Count
 
 
-class CrossScores(Part, frozen=True, kw_only=True):
+class CrossScores(DocumentPart, frozen=True, kw_only=True):
     """The crossed buckets of two mention attributes."""
 
     attributes: tuple[str, str]
@@ -421,28 +421,28 @@ def primary_name(path: tuple[str, ...]) -> str:
 PRIMARY_OF = {score: choice for choice, score in PRIMARY_SCORES.items()}
 
 
-class LevelExact(Part, frozen=True, kw_only=True):
+class LevelExact(DocumentPart, frozen=True, kw_only=True):
     """The scores of exact matching at one level of a hierarchy of labels."""
 
     overall: ExactScores
     labels: Mapping[str, ExactScores]
 
 
-class LevelFair(Part, frozen=True, kw_only=True):
+class LevelFair(DocumentPart, frozen=True, kw_only=True):
     """The fair scores at one level of a hierarchy of labels."""
 
     overall: FairScores
     labels: Mapping[str, FairScores]
 
 
-class LevelScores(Part, frozen=True, kw_only=True):
+class LevelScores(DocumentPart, frozen=True, kw_only=True):
     """All scores at one level of a hierarchy of labels."""
 
     exact: LevelExact
     fair: LevelFair
 
 
-class Truncation(Part, frozen=True, kw_only=True):
+class Truncation(DocumentPart, frozen=True, kw_only=True):
     """A token after which recall drops significantly and by 20 points or more: inputs may be truncated."""
 
     of: Literal["document", "sentence"]  # in which tokens are counted
@@ -456,7 +456,7 @@ class Truncation(Part, frozen=True, kw_only=True):
     among: Count  # the number of cuts that were tested together
 
 
-class SystemScores(Part, frozen=True, kw_only=True):
+class SystemScores(DocumentPart, frozen=True, kw_only=True):
     """All scores of one system in one run."""
 
     exact: Exact
@@ -512,7 +512,7 @@ class SystemScores(Part, frozen=True, kw_only=True):
         return self.about(primary).ends(PRIMARY[primary][-1])
 
 
-class ScoreTest(Part, frozen=True, kw_only=True):
+class ScoreTest(DocumentPart, frozen=True, kw_only=True):
     """The difference in one score between two systems, first minus second, and its test."""
 
     path: tuple[str, ...]
@@ -530,7 +530,7 @@ class ScoreTest(Part, frozen=True, kw_only=True):
     why: str | None = None
 
 
-class HierarchicalTest(Part, frozen=True, kw_only=True):
+class HierarchicalTest(DocumentPart, frozen=True, kw_only=True):
     """The test of the difference in mean F1 over runs when both units and runs are resampled."""
 
     test: str
@@ -541,7 +541,7 @@ class HierarchicalTest(Part, frozen=True, kw_only=True):
     why: str | None = None
 
 
-class BucketLead(Part, frozen=True, kw_only=True):
+class BucketLead(DocumentPart, frozen=True, kw_only=True):
     """A bucket, how much the first system leads in it, and the scores of both systems."""
 
     bucket: str
@@ -550,7 +550,7 @@ class BucketLead(Part, frozen=True, kw_only=True):
     second: float | UnsetType | None = UNSET
 
 
-class BucketLeads(Part, frozen=True, kw_only=True, omit_defaults=False):
+class BucketLeads(DocumentPart, frozen=True, kw_only=True, omit_defaults=False):
     """The buckets of one attribute in which the first of two systems leads most and least."""
 
     best: BucketLead | None
@@ -561,7 +561,7 @@ class BucketLeads(Part, frozen=True, kw_only=True, omit_defaults=False):
     relative: tuple[float | None, ...]
 
 
-class LeadPart(Part, frozen=True, kw_only=True):
+class LeadPart(DocumentPart, frozen=True, kw_only=True):
     """A group of mentions, and how much it contributes to the lead of the first system."""
 
     name: str
@@ -569,7 +569,7 @@ class LeadPart(Part, frozen=True, kw_only=True):
     interval: Interval | UnsetType | None = UNSET
 
 
-class Comparison(Part, frozen=True, kw_only=True):
+class Comparison(DocumentPart, frozen=True, kw_only=True):
     """The paired tests between two systems.
 
     `lead` splits the difference in F1 by label, by tough subset and by each attribute; within each of these,
@@ -606,7 +606,7 @@ class Comparison(Part, frozen=True, kw_only=True):
         return chosen or self.score(PRIMARY["f1"])
 
 
-class Finding(Part, frozen=True, kw_only=True):
+class Finding(DocumentPart, frozen=True, kw_only=True):
     """One of the few things to know first; `filter` selects the sentences behind it."""
 
     kind: Literal["gain", "slice", "tough", "lead", "data", "alias", "truncation"]
@@ -642,7 +642,7 @@ class Finding(Part, frozen=True, kw_only=True):
         return (self.tied,) if isinstance(self.tied, str) else self.tied
 
 
-class TaskFinding(Part, frozen=True, kw_only=True):
+class TaskFinding(DocumentPart, frozen=True, kw_only=True):
     """A finding with something to do; reports put it into words, and `filter` selects its sentences.
 
     `gain` is what F1 would gain if exactly the errors behind it were right; null if that is not a number of

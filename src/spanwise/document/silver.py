@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from spanwise.document import Count, Fraction, Interval, Part, Probability
+from spanwise.document import Count, DocumentPart, Fraction, Interval, Probability
 
 
 class SilverUnits(Struct, frozen=True, kw_only=True):
@@ -16,7 +16,7 @@ class SilverUnits(Struct, frozen=True, kw_only=True):
     all: Count
 
 
-class SilverRates(Part, frozen=True, kw_only=True):
+class SilverRates(DocumentPart, frozen=True, kw_only=True):
     """Precision, recall and F1 with their intervals; None, with `why`, where there is no estimate."""
 
     precision: Fraction
@@ -35,7 +35,7 @@ class SilverOnly(Struct, frozen=True, kw_only=True):
     bias: float | None
 
 
-class SilverScores(Part, frozen=True, kw_only=True):
+class SilverScores(DocumentPart, frozen=True, kw_only=True):
     """The scores of one system, or of one of its labels: from gold, from the judge, and from both.
 
     `weight` (the key `lambda`) says how much the judge counts, from 0 to 1; `effective` is the number of
@@ -56,7 +56,7 @@ class SilverScores(Part, frozen=True, kw_only=True):
     labels: Mapping[str, SilverScores] | UnsetType = UNSET
 
 
-class SilverTest(Part, frozen=True, kw_only=True):
+class SilverTest(DocumentPart, frozen=True, kw_only=True):
     """The difference in F1 between two systems, from gold and judge together.
 
     `within`, `shared` and `few_carry` are as in the scores of a system.

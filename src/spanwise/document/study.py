@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 from msgspec import UNSET, UnsetType, defstruct, field
 from msgspec.structs import fields, replace
 
-from spanwise.document import Count, Fraction, Interval, Part, Probability, Scalar, Settings
+from spanwise.document import Count, DocumentPart, Fraction, Interval, Probability, Scalar, Settings
 from spanwise.document.evaluation import DatasetRuns, ScoreGrid
 from spanwise.document.scores import BucketEdges, BucketLeads, Subset
 from spanwise.registry import resolve
@@ -27,7 +27,7 @@ else:  # the fields of Settings, all optional except the command
             for setting in fields(Settings)
             if setting.name != "switched_off"
         ],
-        bases=(Part,),
+        bases=(DocumentPart,),
         namespace={
             "__doc__": "The settings that all evaluations of a study share; those that differ are left out."
         },
@@ -37,7 +37,7 @@ else:  # the fields of Settings, all optional except the command
     )
 
 
-class TestResult(Part, frozen=True, kw_only=True):
+class TestResult(DocumentPart, frozen=True, kw_only=True):
     """A test over blocks, pairs or buckets; `note` explains its limits."""
 
     __test__: ClassVar[bool] = False  # pytest would otherwise collect this class, because of its name
@@ -57,7 +57,7 @@ class BlockTest(TestResult, frozen=True, kw_only=True):
     grey: bool | UnsetType = UNSET
 
 
-class BucketsDiffer(Part, frozen=True, kw_only=True):
+class BucketsDiffer(DocumentPart, frozen=True, kw_only=True):
     """Whether buckets differ, tested over units within datasets; None if too few buckets can be tested."""
 
     p: Probability
@@ -107,7 +107,7 @@ class OverallTest(PairedTest, frozen=True, kw_only=True):
     blocks: tuple[str, ...] | UnsetType = UNSET
 
 
-class Spread(Part, frozen=True, kw_only=True):
+class Spread(DocumentPart, frozen=True, kw_only=True):
     """The mean and sample standard deviation over runs, and the number of runs."""
 
     mean: Fraction
@@ -130,7 +130,7 @@ class MainResult(Spread, frozen=True, kw_only=True, omit_defaults=False):
         return (self.interval or {}).get(score)
 
 
-class DatasetMean(Part, frozen=True, kw_only=True, omit_defaults=False):
+class DatasetMean(DocumentPart, frozen=True, kw_only=True, omit_defaults=False):
     """A mean over datasets, with runs averaged first, and the number of datasets in it."""
 
     mean: Fraction
@@ -146,7 +146,7 @@ class BucketSpread(BucketEdges, frozen=True, kw_only=True):
     runs: Count
 
 
-class ModelWise(Part, frozen=True, kw_only=True, omit_defaults=False):
+class ModelWise(DocumentPart, frozen=True, kw_only=True, omit_defaults=False):
     """How one system's score varies over the buckets of an attribute, by dataset and on average."""
 
     spearman: Mapping[str, float | None]
@@ -158,7 +158,7 @@ class ModelWise(Part, frozen=True, kw_only=True, omit_defaults=False):
     buckets_differ: BucketsDiffer | UnsetType = UNSET
 
 
-class AttributeWise(Part, frozen=True, kw_only=True, omit_defaults=False):
+class AttributeWise(DocumentPart, frozen=True, kw_only=True, omit_defaults=False):
     """How the scores of all systems vary over the buckets of an attribute on one dataset."""
 
     zeta: float | None
@@ -171,7 +171,7 @@ class AttributeWise(Part, frozen=True, kw_only=True, omit_defaults=False):
     buckets_differ: BucketsDiffer | UnsetType = UNSET
 
 
-class SelfDiagnosis(Part, frozen=True, kw_only=True):
+class SelfDiagnosis(DocumentPart, frozen=True, kw_only=True):
     """The best and the worst bucket of one system, and the test of Fu20 between the two over runs."""
 
     best: str | None
@@ -182,7 +182,7 @@ class SelfDiagnosis(Part, frozen=True, kw_only=True):
     wilcoxon: PairedTest | UnsetType = UNSET
 
 
-class PairDiagnosis(Part, frozen=True, kw_only=True):
+class PairDiagnosis(DocumentPart, frozen=True, kw_only=True):
     """The buckets in which the first of two systems leads, by dataset, and tests over datasets × runs."""
 
     systems: tuple[str, str]
@@ -195,7 +195,7 @@ class PairDiagnosis(Part, frozen=True, kw_only=True):
     pays: Mapping[str, ZetaTrend] = field(default_factory=dict)
 
 
-class RankedSlice(Part, frozen=True, kw_only=True, omit_defaults=False):
+class RankedSlice(DocumentPart, frozen=True, kw_only=True, omit_defaults=False):
     """A slice of a dataset in which systems are ranked."""
 
     dataset: str
@@ -223,7 +223,7 @@ class RankFlip(RankedSlice, frozen=True, kw_only=True):
     reversal: float
 
 
-class BucketWise(Part, frozen=True, kw_only=True, omit_defaults=False):
+class BucketWise(DocumentPart, frozen=True, kw_only=True, omit_defaults=False):
     """Diagnoses by bucket: of each system, of pairs, and where ranks reverse."""
 
     self_: Mapping[str, Mapping[str, Mapping[str, SelfDiagnosis]]] = field(name="self")
@@ -239,7 +239,7 @@ class SubsetSpread(Spread, frozen=True, kw_only=True):
     labels: Mapping[str, SubsetSpread] = field(default_factory=dict)
 
 
-class FactorPoint(Part, frozen=True, kw_only=True):
+class FactorPoint(DocumentPart, frozen=True, kw_only=True):
     """The value of a factor for one system, and the score of the system."""
 
     value: Scalar
@@ -249,7 +249,7 @@ class FactorPoint(Part, frozen=True, kw_only=True):
     used: Count
 
 
-class FactorStep(Part, frozen=True, kw_only=True):
+class FactorStep(DocumentPart, frozen=True, kw_only=True):
     """The gain of a system over the one with the lowest value of a factor, by dataset and on average."""
 
     value: float
@@ -258,14 +258,14 @@ class FactorStep(Part, frozen=True, kw_only=True):
     gain: float | None
 
 
-class FactorGroup(Part, frozen=True, kw_only=True):
+class FactorGroup(DocumentPart, frozen=True, kw_only=True):
     """Systems that differ in only one factor, from its lowest value to its highest."""
 
     factors: Mapping[str, Scalar]
     steps: tuple[FactorStep, ...]
 
 
-class FactorLine(Part, frozen=True, kw_only=True, omit_defaults=False):
+class FactorLine(DocumentPart, frozen=True, kw_only=True, omit_defaults=False):
     """The pairs of systems that differ only in one factor and, if it is numeric, scores by its value."""
 
     numeric: bool
@@ -275,7 +275,7 @@ class FactorLine(Part, frozen=True, kw_only=True, omit_defaults=False):
     groups: tuple[FactorGroup, ...] = ()
 
 
-class Ranking(Part, frozen=True, kw_only=True):
+class Ranking(DocumentPart, frozen=True, kw_only=True):
     """The mean ranks of systems over datasets, and which systems cannot be told apart (Demšar 2006).
 
     `groups` are sets of adjacent systems, from best to worst, whose mean ranks differ by less than the
@@ -288,7 +288,7 @@ class Ranking(Part, frozen=True, kw_only=True):
     groups: tuple[tuple[str, ...], ...] = ()
 
 
-class PairFamily(Part, frozen=True, kw_only=True, omit_defaults=False):
+class PairFamily(DocumentPart, frozen=True, kw_only=True, omit_defaults=False):
     """The tests between systems that are corrected together, behind every letter, star and sentence.
 
     A family is all `pairs` on all datasets, or with `by` "dataset" those on one dataset. The other pairs of
@@ -300,7 +300,7 @@ class PairFamily(Part, frozen=True, kw_only=True, omit_defaults=False):
     untested: tuple[tuple[str, str], ...] = ()
 
 
-class Analyses(Part, frozen=True, kw_only=True, omit_defaults=False):
+class Analyses(DocumentPart, frozen=True, kw_only=True, omit_defaults=False):
     """All analyses over the runs of a study.
 
     `score` is the score that they are about; keys called f1 hold this score. If it is not set, it is F1.
@@ -325,14 +325,14 @@ class Analyses(Part, frozen=True, kw_only=True, omit_defaults=False):
     ranking: Ranking | UnsetType = UNSET  # needs three systems and two datasets
 
 
-class SharedRuns(Part, frozen=True, kw_only=True):
+class SharedRuns(DocumentPart, frozen=True, kw_only=True):
     """Runs of different systems on one dataset with the same predictions, as pairs of system and run."""
 
     dataset: str
     runs: tuple[tuple[str, str], ...]
 
 
-class PlanNotes(Part, frozen=True, kw_only=True, omit_defaults=False):
+class PlanNotes(DocumentPart, frozen=True, kw_only=True, omit_defaults=False):
     """What planning a study found: runs that are missing, and prediction files that are identical."""
 
     missing: tuple[Mapping[str, Scalar], ...] = ()

@@ -215,7 +215,7 @@ _PROMPTS = ("prompt", "input", "text", "sentence")
 _ABOUT = {"id", "document", "doc_id", "sample", "run", "meta", "model", *_TEXTS, *_TOKENS}
 
 
-class Record(Struct, frozen=True):
+class AnswerRecord(Struct, frozen=True):
     """One line of a file of answers, or one item of a list."""
 
     value: Json
@@ -278,7 +278,7 @@ def read_answers(
         path, records = file.path, _lines(file.path, read_text(file))
         digest = None if path == "-" else file.sha256
     else:
-        records = [Record(value, None) for value in _listed(source)]
+        records = [AnswerRecord(value, None) for value in _listed(source)]
     records = _of_sample(_one_response_each(records, response), sample, path)
     if not records:
         raise InputError(
@@ -461,7 +461,7 @@ def samples_of(source: object, response: str | None = None, answers_format: str 
             return _samples_of_log(log, file.path)
         records = _lines(file.path, read_text(file))
     else:
-        records = [Record(value, None) for value in _listed(source)]
+        records = [AnswerRecord(value, None) for value in _listed(source)]
     digests: dict[str, hashlib._Hash] = {}
     for record in _one_response_each(records, response):
         name = _sample(record)
@@ -578,7 +578,7 @@ def _listed(source: object) -> list[Json]:
     return list(source)
 
 
-def _lines(path: str, text: str) -> list[Record]:
+def _lines(path: str, text: str) -> list[AnswerRecord]:
     """The records of a file: one JSON value per line, or one list of objects."""
     if text.lstrip()[:1] == "[":
         try:
@@ -588,13 +588,13 @@ def _lines(path: str, text: str) -> list[Record]:
         except (ValueError, RecursionError):
             whole = None
         if isinstance(whole, list) and whole and all(map(_is_record, whole)):
-            return [Record(item, 1) for item in whole]
-    records: list[Record] = []
+            return [AnswerRecord(item, 1) for item in whole]
+    records: list[AnswerRecord] = []
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         try:
-            records.append(Record(parse_json(line), number))
+            records.append(AnswerRecord(parse_json(line), number))
         except RepeatedKey as error:
             raise error.at(path, number) from None
         except json.JSONDecodeError as error:
@@ -615,16 +615,16 @@ def _is_record(value: Json) -> bool:
     return isinstance(value, Mapping) and any(key in value for key in ("id", *LISTS, *_RESPONSES))
 
 
-def _sample(record: Record) -> str | None:
+def _sample(record: AnswerRecord) -> str | None:
     if not isinstance(record.value, Mapping):
         return None
     name = record.value.get("sample", record.value.get("run"))
     return str(name) if isinstance(name, str | int) else None
 
 
-def _one_response_each(records: Sequence[Record], response: str | None) -> list[Record]:
+def _one_response_each(records: Sequence[AnswerRecord], response: str | None) -> list[AnswerRecord]:
     """The records with one response each: a list of one string is that string, several are samples."""
-    single: list[Record] = []
+    single: list[AnswerRecord] = []
     for record in records:
         found = _responses(record.value, response)
         if found is None:
@@ -636,7 +636,7 @@ def _one_response_each(records: Sequence[Record], response: str | None) -> list[
             one = {**record.value, key: text}
             if len(listed) > 1:
                 one["sample"] = str(number) if before is None else f"{before}.{number}"
-            single.append(Record(one, record.line))
+            single.append(AnswerRecord(one, record.line))
     return single
 
 
@@ -652,7 +652,7 @@ def _responses(value: Json, response: str | None = None) -> tuple[str, list[str]
     return (key, listed) if all(isinstance(text, str) for text in listed) else None
 
 
-def _of_sample(records: list[Record], sample: str | None, path: str) -> list[Record]:
+def _of_sample(records: list[AnswerRecord], sample: str | None, path: str) -> list[AnswerRecord]:
     names = list(dict.fromkeys(name for record in records if (name := _sample(record)) is not None))
     if sample is None and len(names) <= 1:
         return records
@@ -666,7 +666,7 @@ def _of_sample(records: list[Record], sample: str | None, path: str) -> list[Rec
     return [record for record in records if _sample(record) == sample]
 
 
-def _payload(record: Record, response: str | None, path: str, labels: frozenset[str]) -> Json:
+def _payload(record: AnswerRecord, response: str | None, path: str, labels: frozenset[str]) -> Json:
     """The answers in a record: a JSON value, or the text of a response."""
     value = record.value
     if not isinstance(value, Mapping):
@@ -686,7 +686,7 @@ def _payload(record: Record, response: str | None, path: str, labels: frozenset[
     raise InputError(_lacks(record, path, "no field with answers", value))
 
 
-def _lacks(record: Record, path: str, what: str, value: Mapping[str, Json]) -> str:
+def _lacks(record: AnswerRecord, path: str, what: str, value: Mapping[str, Json]) -> str:
     keys = ", ".join(map(repr, sorted(map(str, value))[:12])) or "none"
     return at(
         path, record.line, f"the record has {what}; its keys are: {keys}.\n"
@@ -700,7 +700,7 @@ def _first_text(value: Json, keys: Sequence[str]) -> str | None:
     return next((value[key] for key in keys if isinstance(value.get(key), str)), None)
 
 
-def _joined(records: Sequence[Record], units: Units, path: str) -> list[int]:
+def _joined(records: Sequence[AnswerRecord], units: Units, path: str) -> list[int]:
     """The unit of each record: by id, else by tokens or text, else by order if the numbers match."""
     ids = [record.value.get("id") if isinstance(record.value, Mapping) else None for record in records]
     if any(unit_id is not None for unit_id in ids):
@@ -717,13 +717,13 @@ def _joined(records: Sequence[Record], units: Units, path: str) -> list[int]:
     return list(range(len(records)))
 
 
-def _by_id(records: Sequence[Record], ids: Sequence[Json], units: Units, path: str) -> list[int]:
+def _by_id(records: Sequence[AnswerRecord], ids: Sequence[Json], units: Units, path: str) -> list[int]:
     names = [str(unit_id) for unit_id in ids]
     unit_of = {} if units.ids is None else {name: unit for unit, name in enumerate(units.ids)}
     if not any(name in unit_of for name in names):
         unit_of = {str(unit): unit for unit in range(len(units))}
     joined: list[int] = []
-    seen: dict[int, Record] = {}
+    seen: dict[int, AnswerRecord] = {}
     for record, record_id, name in zip(records, ids, names, strict=True):
         if record_id is None:
             raise InputError(at(path, record.line, "the record has no 'id', but others have one.\nAdd it."))
@@ -767,7 +767,9 @@ def _ink(value: Json) -> str | None:
     return None if text is None else "".join(text.split())
 
 
-def _by_text(records: Sequence[Record], texts: Sequence[str | None], units: Units, path: str) -> list[int]:
+def _by_text(
+    records: Sequence[AnswerRecord], texts: Sequence[str | None], units: Units, path: str
+) -> list[int]:
     """Join records with units by text; units with the same text are used in order."""
     units_with: dict[str, list[int]] = {}
     for unit in reversed(range(len(units))):
