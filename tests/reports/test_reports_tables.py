@@ -170,13 +170,18 @@ def test_latex_escapes_every_special_character(text: str) -> None:
 
 
 def test_hostile_labels_stay_inert_in_all_tables() -> None:
-    document = copy.deepcopy(TWO)
     evil = '=cmd|"/c calc"!A1</script>\x1b[31m\u202e\\end{tabular}\n'
-    for system in document["systems"].values():
-        system["exact"]["labels"][evil] = system["exact"]["labels"].pop("PER")
-        system["confusion"]["labels"][0] = evil
-    document["dataset"]["label_order"] = [evil, "LOC", "ORG", "MISC"]
-    document["dataset"]["labels"][evil] = document["dataset"]["labels"].pop("PER")
+
+    def renamed(part: Any) -> Any:
+        """A part of the document in which the label PER has the hostile name, as a key and as a value."""
+        if isinstance(part, dict):
+            return {evil if key == "PER" else key: renamed(value) for key, value in part.items()}
+        if isinstance(part, list):
+            return [renamed(value) for value in part]
+        return evil if part == "PER" else part
+
+    document = renamed(TWO)
+    assert evil in document["systems"]["crf"]["exact"]["labels"]
     for each in tables(document).values():
         for text in (each.to_csv(), each.to_markdown(), each.to_latex()):
             assert not set(text) & set("\x1b\u202e\r")

@@ -132,7 +132,7 @@ def compare_systems(
     if answers is not None:
         answers = replace(answers, family=answers.family + len(resampling.others))
     shared = [
-        _Tested.of(key, aligned[key], *of_measure, questions, answers, confidence, primary)
+        _TestedMeasure.of(key, aligned[key], *of_measure, questions, answers, confidence, primary)
         for key, of_measure in tested.items()
     ]
     return tuple(
@@ -505,7 +505,7 @@ def _weighted(columns: Column, weights: Floats) -> Floats:
 # ---- the rows of a comparison ---------------------------------------------------------------
 
 
-class _Tested(Struct, frozen=True, eq=False):
+class _TestedMeasure(Struct, frozen=True, eq=False):
     """One tested measure: what is the same for all pairs, or is computed for all of them at once."""
 
     questions: Sequence[int]
@@ -521,7 +521,7 @@ class _Tested(Struct, frozen=True, eq=False):
         cls, key: MeasureKey, owners: Mapping[int, Sequence[Measure]], rows: Mapping[int, int],
         by_score: Mapping[str, Differences], questions: Sequence[Question], answers: Answers | None,
         confidence: float, primary: Path,
-    ) -> _Tested:  # fmt: skip
+    ) -> _TestedMeasure:  # fmt: skip
         """The measure of all systems that have it."""
         own = [index for index, question in enumerate(questions) if question.measure == key]
         scores = {questions[index].score for index in own}
@@ -549,7 +549,7 @@ def _comparison(
     numbers: tuple[int, int],
     unique: Pairs,
     questions: Sequence[Question],
-    measures: Sequence[_Tested],
+    measures: Sequence[_TestedMeasure],
     answers: Answers | None,
     correction: str,
     primary: Path,

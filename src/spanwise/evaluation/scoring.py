@@ -443,12 +443,14 @@ def with_lead_intervals(
     tables = {
         name: [{measure.key: measure for measure in run} for run in runs] for name, runs in systems.items()
     }
-    kept: dict[tuple[str, str, tuple[str, ...]], _Side] = {}  # most pairs divide their lead in the same way
+    kept: dict[
+        tuple[str, str, tuple[str, ...]], _LeadSide
+    ] = {}  # most pairs divide their lead in the same way
 
-    def side(name: str, division: str, parts: tuple[str, ...]) -> _Side:
+    def side(name: str, division: str, parts: tuple[str, ...]) -> _LeadSide:
         known = kept.get((name, division, parts))
         return known or kept.setdefault(
-            (name, division, parts), _Side.of(tables[name], _key(division), parts)
+            (name, division, parts), _LeadSide.of(tables[name], _key(division), parts)
         )
 
     def bounded(pair: Sequence[str], division: str, parts: Sequence[LeadPart]) -> tuple[LeadPart, ...]:
@@ -525,7 +527,7 @@ def _by_cell(counts: Counts, rows: Column) -> Floats:
     return np.asarray(matrix.reshape(len(rows), len(counts.cells), len(counts.columns)))
 
 
-class _Side(Struct, frozen=True, eq=False):
+class _LeadSide(Struct, frozen=True, eq=False):
     """One system of a pair: what its runs contribute to each part, and what is left without each unit."""
 
     runs: Sequence[tuple[Counts, Counts]]  # of each run: exactly, and by part
@@ -539,7 +541,7 @@ class _Side(Struct, frozen=True, eq=False):
     remaining: _Terms | None  # without a unit of each combination, unless there are too many
 
     @classmethod
-    def of(cls, tables: Sequence[_Tables], key: MeasureKey, names: tuple[str, ...]) -> _Side:
+    def of(cls, tables: Sequence[_Tables], key: MeasureKey, names: tuple[str, ...]) -> _LeadSide:
         """The runs of a system, divided into the named parts."""
         runs = [(table[MeasureKey("exact")].counts, table[key].counts) for table in tables]
         totals = [_Division.total(*run, names) for run in runs]
@@ -572,7 +574,7 @@ class _Side(Struct, frozen=True, eq=False):
         )
 
 
-def _contribution_reach(first: _Side, second: _Side, shared_seeds: bool, confidence: float) -> Floats:
+def _contribution_reach(first: _LeadSide, second: _LeadSide, shared_seeds: bool, confidence: float) -> Floats:
     """Half the width of the interval of every part's contribution.
 
     Units with equal counts have equal values, so each distinct combination of rows is left out only once.
