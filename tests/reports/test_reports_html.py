@@ -329,23 +329,32 @@ def test_an_error_about_a_missing_package_says_how_to_install_it(monkeypatch: py
         render(result("crf"))
 
 
-@pytest.mark.parametrize("names", [("crf",), ("crf", "bert"), ("a", "b", "c", "d")])
-def test_our_svg_charts_show_the_same_as_those_of_vega(names: tuple[str, ...]) -> None:
-    from spanwise.reports._charts import PAGE
-    from spanwise.reports._charts import svg as writing
-    from spanwise.reports.html.evaluation import evaluation_drawings
+@pytest.mark.parametrize("of", ["crf", "crf bert", "a b c d", "a study"])
+def test_our_svg_charts_show_the_same_as_those_of_vega(of: str) -> None:
+    import altair as alt
+    import vl_convert
 
-    document = document_of(result(*names))
-    assert isinstance(document, Evaluation)
-    drawings = evaluation_drawings(document, list(next(iter(document.systems.values())).attributes))
+    from spanwise.reports._charts import PAGE, marks
+    from spanwise.reports._charts import svg as writing
+    from spanwise.reports.html.evaluation import _study_drawings, evaluation_drawings
+
+    document = document_of(study() if of == "a study" else result(*of.split()))
+    if isinstance(document, Study):
+        drawings = _study_drawings(document)
+    else:
+        assert isinstance(document, Evaluation)
+        drawings = evaluation_drawings(document, list(next(iter(document.systems.values())).attributes))
     written = writing.svg(drawings)
-    drawn = writing.converted(drawings, PAGE)
-    for name, text in drawn.items():
-        for part in (r">([^<>]+)</text>", r'href="([^"]*)"'):
-            assert sorted(re.findall(part, written[name])) == sorted(re.findall(part, text)), (name, part)
-        # Vega omits the label of an unlinked mark among linked ones; ours labels every mark.
-        label = r'aria-label="([^"]*)"'
-        assert set(re.findall(label, text)) <= set(re.findall(label, written[name])), name
+    for drawing in drawings:
+        size = {"width": drawing.width, "height": drawing.height}
+        chart = drawing.plot.altair(config=alt.Config(**marks.config(PAGE)), **size)
+        drawn = vl_convert.vegalite_to_svg(chart.to_dict())
+        ours = written[drawing.name]
+        for part in (r">([^<>]+)</text>", r'href="[^"#]*(#[^"]*)"'):
+            assert sorted(re.findall(part, ours)) == sorted(re.findall(part, drawn)), (drawing.name, part)
+        # Vega omits the label of an unlinked mark among linked ones, and names its own groups and axes.
+        for label in set(re.findall(r'aria-roledescription="(?!axis)[^"]*" aria-label="([^"]*)"', drawn)):
+            assert f'aria-label="{label}"' in ours, (drawing.name, label)
 
 
 def test_the_page_of_an_evaluation_needs_neither_altair_nor_vega() -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import altair as alt
 from msgspec import UNSET
 
 from spanwise.document import Interval
@@ -14,13 +13,12 @@ from spanwise.document.confidence import Confidence, SystemConfidence
 from spanwise.document.leaks import Leaks
 from spanwise.reports._charts import Style, axis_range, marks, points_pair, shortened, width_of
 from spanwise.reports._charts.marks import (
-    Channel,
+    Axes,
     ChartLayout,
     ChartRow,
     Dot,
     Drawing,
     Layer,
-    Options,
     Row,
     draw,
     plot,
@@ -70,29 +68,16 @@ def matrix(document: Agreement, style: Style) -> Drawing | None:
                 }
             )  # fmt: skip
     width = STEP * size
-    flat: Options = {
-        "scale": alt.Scale(domain=[0, width], range=[0, width], nice=False, zero=False),
-        "axis": None,
-    }
-    base = alt.Chart(alt.InlineData(values=rows))
-    boxes = base.mark_rect(cornerRadius=4, color=palette["s0"]).encode(
-        x=alt.X("x:Q", **flat), x2="x2:Q", y=alt.Y("y:Q", **flat), y2="y2:Q",
-        opacity=alt.Opacity("o:Q", scale=None), description="d:N",
-    )  # fmt: skip
-    numbers = base.mark_text(
-        fontSize=11.5, fontWeight="bold", baseline="alphabetic", dy=4, aria=False
-    ).encode(
-        x=alt.X("cx:Q", **flat), y=alt.Y("cy:Q", **flat), text="t:N", color=alt.Color("ink:N", scale=None)
-    )
+    across = marks.pixels("x", width)
     labels = [shortened(words.visible(name), 16) for name in names]
     heads = [{"x": STEP * at + STEP / 2 - 2, "y": -10.0, "t": label} for at, label in enumerate(labels)]
     sides = [{"y": STEP * at + STEP / 2 - 2, "t": label} for at, label in enumerate(labels)]
     turned = {"angle": 320, "align": "left"} if size > 6 or max(map(len, labels)) > 7 else {}
-    columns = marks.written(heads, width, alt.X("x:Q", **flat), colour=palette["ink"], **turned)
+    columns = marks.written(heads, width, across, colour=palette["ink"], **turned)
     lines = marks.texts(sides, width, at=-8, colour=palette["ink"], align="right")
     left = max(70.0, max(width_of(label, 12) for label in labels) + 16)
     top, right = (80.0, 50.0) if turned else (26.0, 10.0)
-    chart = marks.plot(boxes, numbers, columns, lines)
+    chart = marks.plot(*marks.cells(rows, across, width, colour=palette["s0"]), columns, lines)
     return Drawing("pairs", "Pairwise F1 of annotators", chart, width, width, left, right, top, 6)
 
 
@@ -237,7 +222,6 @@ def reliability(name: str, system: SystemConfidence, style: Style, index: int = 
         {
             "x": 100 * part.score,
             "y": 100 * part.precision,
-            "n": part.predicted,
             "d": f"score {words.points(part.score)}, precision {words.points(part.precision)}, "
             f"{words.plural(part.predicted, 'prediction')}",
         }
@@ -246,14 +230,10 @@ def reliability(name: str, system: SystemConfidence, style: Style, index: int = 
     if not rows:
         return None
     colour = style.palette.series(index)
-    x, y = _scales("mean score", "precision")
-    diagonal = _line([{"x": 0, "y": 0}, {"x": 100, "y": 100}], x, y, style.palette["axis"], strokeDash=[4, 3])
-    points = (
-        alt.Chart(alt.InlineData(values=tuple(rows)))
-        .mark_point(color=colour, filled=True, opacity=1, size=70)
-        .encode(x=x, y=y, description=alt.Description("d:N"))
-    )
-    line = _line(rows, x, y, colour, strokeWidth=1.5)
+    axes = _axes("mean score", "precision")
+    diagonal = axes.line([(0, 0), (100, 100)], style.palette["axis"], strokeDash=[4, 3])
+    points = axes.points(rows, colour, size=70)
+    line = axes.line([(row["x"], row["y"]) for row in rows], colour, strokeWidth=1.5)
     return _drawing(f"reliability-{name}", f"Reliability of {words.visible(name)}", diagonal, line, points)
 
 
@@ -262,12 +242,10 @@ def precision_recall(name: str, system: SystemConfidence, style: Style, index: i
     gold, curve = system.overall.gold, system.curve
     if not gold or not curve:
         return None
-    rows = [
-        {"x": 100 * point.correct / gold, "y": 100 * point.correct / point.predicted, "k": at}
-        for at, point in enumerate(_thinned(curve))
+    points = [
+        (100 * point.correct / gold, 100 * point.correct / point.predicted) for point in _thinned(curve)
     ]
-    x, y = _scales("recall", "precision")
-    line = _line(rows, x, y, style.palette.series(index), strokeWidth=2)
+    line = _axes("recall", "precision").line(points, style.palette.series(index), strokeWidth=2)
     return _drawing(f"precision-recall-{name}", f"Precision and recall of {words.visible(name)}", line)
 
 
@@ -275,13 +253,10 @@ def risk_coverage(name: str, system: SystemConfidence, style: Style, index: int 
     """The share of errors among the most confident predictions against the share of predictions kept."""
     if not system.risk:
         return None
-    rows = [
-        {"x": 100 * point.coverage, "y": 100 * point.risk, "k": at}
-        for at, point in enumerate(_thinned(system.risk))
-    ]
-    highest = max(float(row["y"]) for row in rows)
-    x, y = _scales("coverage", "risk", next((top for top in (10, 20, 40, 60) if highest <= top), 100))
-    line = _line(rows, x, y, style.palette.series(index), strokeWidth=2)
+    points = [(100 * point.coverage, 100 * point.risk) for point in _thinned(system.risk)]
+    highest = max(risk for _, risk in points)
+    axes = _axes("coverage", "risk", next((top for top in (10, 20, 40, 60) if highest <= top), 100))
+    line = axes.line(points, style.palette.series(index), strokeWidth=2)
     return _drawing(f"risk-coverage-{name}", f"Risk and coverage of {words.visible(name)}", line)
 
 
@@ -294,32 +269,9 @@ def _thinned(rows: Sequence[T], most: int = 300) -> list[T]:
     return [*rows[:-1:step], *rows[-1:]]
 
 
-def _scales(across: str, up: str, most: float = 100) -> tuple[alt.X, alt.Y]:
-    x = quantity("x", 0, 100, span=(0, SIZE), title=across, format=".0f", titlePadding=8).altair()
-    y = alt.Y(
-        "y:Q",
-        scale=alt.Scale(domain=[0, most], range=[SIZE, 0], nice=False, clamp=True),
-        axis=alt.Axis(
-            title=up,
-            tickCount=4,
-            labelPadding=6,
-            **marks.LEVEL,
-            titleX=-34,
-            titleY=SIZE / 2,
-            titleAlign="center",
-            titleBaseline="alphabetic",
-        ),
-    )
-    return x, y
-
-
-def _line(rows: Sequence[Row], x: Channel, y: alt.Y, colour: str, **options: Any) -> Layer:
-    numbered = tuple({"k": at, **row} for at, row in enumerate(rows))
-    chart = alt.Chart(alt.InlineData(values=numbered))
-    line: Layer = chart.mark_line(color=colour, aria=False, **options).encode(
-        x=x, y=y, order=alt.Order("k:Q")
-    )
-    return line
+def _axes(across: str, up: str, most: float = 100) -> Axes:
+    x = quantity("x", 0, 100, span=(0, SIZE), title=across, format=".0f", titlePadding=8)
+    return Axes(x, marks.upwards(0, most, SIZE, up, 4))
 
 
 def _drawing(name: str, title: str, *layers: Layer) -> Drawing:

@@ -9,7 +9,7 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import BucketScores, Confusion
 from spanwise.reports._charts import Style, axis_range, marks, share, shortened, titled, width_of
 from spanwise.reports._charts.evaluation import places, shown
-from spanwise.reports._charts.marks import Channel, Drawing, Layer, Options, Plot, Row
+from spanwise.reports._charts.marks import Channel, Drawing, Layer, Plot, Quantity, Row
 from spanwise.views import wording as words
 
 
@@ -131,28 +131,12 @@ def confusion(
     palette, width = style.palette, step * (size + 1) + 12
     rows = _confusion_cells(table, labels, step, style, combined)
     high = width if height is None else height
-    base = alt.Chart(alt.InlineData(values=rows))
-    flat: Options = {
-        "scale": alt.Scale(domain=[0, width], range=[begin, begin + width], nice=False, zero=False),
-        "axis": None,
-    }
-    down: Options = {
-        "scale": alt.Scale(domain=[0, high], range=[0, high], nice=False, zero=False),
-        "axis": None,
-    }
-    boxes = base.mark_rect(cornerRadius=4).encode(
-        x=alt.X("x:Q", **flat), x2="x2:Q", y=alt.Y("y:Q", **down), y2="y2:Q",
-        color=alt.Color("c:N", scale=None), opacity=alt.Opacity("o:Q", scale=None), description="d:N",
-    )  # fmt: skip
+    across = Quantity("x", 0, width, (begin, begin + width), clamp=False)
+    boxes, *numbers = marks.cells(rows, across, high)
     diagonal = (
         alt.Chart(alt.InlineData(values=[row for row in rows if row["dash"]]))
         .mark_rect(cornerRadius=4, fill=None, stroke=palette["s0"], strokeDash=[3, 2], aria=False)
-        .encode(x=alt.X("x:Q", **flat), x2="x2:Q", y=alt.Y("y:Q", **down), y2="y2:Q")
-    )
-    numbers = base.mark_text(
-        fontSize=11.5, fontWeight="bold", baseline="alphabetic", dy=4, aria=False
-    ).encode(
-        x=alt.X("cx:Q", **flat), y=alt.Y("cy:Q", **down), text="t:N", color=alt.Color("ink:N", scale=None)
+        .encode(x=across.altair(alt.X), x2="x2:Q", y=marks.pixels("y", high).altair(alt.Y), y2="y2:Q")
     )
     left = max(70.0, max((width_of(label, 12) for label in labels), default=0) + 16)
     heads: list[Row] = [
@@ -165,17 +149,15 @@ def confusion(
     ]
     sides[-1]["y"] += 12
     turned = {"angle": 320, "align": "left"} if size > 6 or max(map(len, labels), default=0) > 7 else {}
-    columns = marks.written(heads, high, alt.X("x:Q", **flat), colour=palette["ink"], **turned)
+    columns = marks.written(heads, high, across, colour=palette["ink"], **turned)
     lines = marks.texts(sides, high, at=begin - 8, colour=palette["ink"], align="right")
     top = 80.0 if turned else 26.0
     right = 50.0 if turned else 10.0
-    layers = [boxes, diagonal, numbers, columns, lines]
+    layers = [boxes, diagonal, *numbers, columns, lines]
     if title:
         head = [{"x": 0.0, "y": -top - 4, "t": title}]
         layers.append(
-            marks.written(
-                head, high, alt.X("x:Q", **flat), colour=palette["ink"], align="left", fontWeight="bold"
-            )
+            marks.written(head, high, across, colour=palette["ink"], align="left", fontWeight="bold")
         )
         top += 18
     return Drawing(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import pairwise
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Row: TypeAlias = dict[str, Any]  # the fields of a mark, which Altair writes as JSON
 Options: TypeAlias = dict[str, Any]  # of a mark or a channel, by their names in Altair
 Layer: TypeAlias = "MarkLayer | alt.Chart"
-Channel: TypeAlias = "Quantity | Fixed | alt.X"
+Channel: TypeAlias = "Quantity | Fixed"
 SHAPES = ("circle", "circle", "diamond", "triangle-up", "square", "triangle-down")
 LATER_SHAPES = ("cross", "triangle-right", "triangle-left")  # for the second round of colours and later
 MARGIN = 8.0  # around a chart on its own
@@ -27,7 +28,7 @@ FONT = "Roboto, Inter, Helvetica, Arial, sans-serif"
 
 
 class Quantity(Struct, frozen=True):
-    """An x channel from `low` to `high` over the pixels `span`; `axis` has the options of the axis below."""
+    """A channel from `low` to `high` over the pixels `span`; `axis` has the options of its axis."""
 
     field: str
     low: float
@@ -35,22 +36,25 @@ class Quantity(Struct, frozen=True):
     span: tuple[float, float]
     axis: Options | None = None
     clamp: bool = True
+    log: bool = False
 
     def at(self, value: float) -> float:
         """The pixel of a value."""
-        share = (value - self.low) / (self.high - self.low)
+        low, high = self.low, self.high
+        if self.log:
+            value, low, high = math.log(value), math.log(low), math.log(high)
+        share = (value - low) / (high - low)
         share = min(max(share, 0.0), 1.0) if self.clamp else share
         return self.span[0] + share * (self.span[1] - self.span[0])
 
-    def altair(self) -> alt.X:
-        """The channel as an Altair object."""
+    def altair(self, channel: type[alt.X] | type[alt.Y]) -> Any:
+        """The channel as an Altair object, `alt.X` or `alt.Y`."""
         import altair as alt
 
-        clamp: Options = {"clamp": True} if self.clamp else {}
-        scale = alt.Scale(
-            domain=[self.low, self.high], range=list(self.span), nice=False, zero=False, **clamp
-        )
-        return alt.X(f"{self.field}:Q", scale=scale, axis=alt.Axis(**self.axis) if self.axis else None)
+        kind: Options = {"clamp": True} if self.clamp else {}
+        kind |= {"type": "log"} if self.log else {"zero": False}
+        scale = alt.Scale(domain=[self.low, self.high], range=list(self.span), nice=False, **kind)
+        return channel(f"{self.field}:Q", scale=scale, axis=alt.Axis(**self.axis) if self.axis else None)
 
 
 class Fixed(Struct, frozen=True):
@@ -60,15 +64,16 @@ class Fixed(Struct, frozen=True):
 
 
 class MarkLayer(Struct, frozen=True):
-    """One mark per row; the page writes it directly as SVG, figures convert it to an Altair chart."""
+    """One mark per row, or one line through them; pages write it as SVG, figures as an Altair chart."""
 
-    mark: Literal["text", "rule", "bar", "point"]
+    mark: Literal["text", "rule", "bar", "point", "line", "area"]
     rows: tuple[Row, ...]
     height: float
     colour: str
     options: Options
     x: Channel
     until: Literal["", "x2", "y2"] = ""  # the channel of its end; "x2" uses the field `hi`
+    up: Quantity | None = None  # the y channel; by default, the field `y` is a pixel
 
     def altair(self) -> alt.Chart:
         """The layer as an Altair chart."""
@@ -79,14 +84,14 @@ class MarkLayer(Struct, frozen=True):
         if isinstance(self.x, Fixed):
             channels["x"] = alt.XValue(self.x.pixel)  # type: ignore[no-untyped-call]
         else:
-            channels["x"] = self.x.altair() if isinstance(self.x, Quantity) else self.x
+            channels["x"] = self.x.altair(alt.X)
         if self.until == "x2":
             channels["x2"] = alt.X2("hi:Q")
         elif self.until == "y2":
             channels["y2"] = alt.Y2("y2:Q")
-        extent = [0, self.height]
-        scale = alt.Scale(domain=extent, range=extent, nice=False, zero=False)
-        channels["y"] = alt.Y("y:Q", scale=scale, axis=None)
+        channels["y"] = (self.up or pixels("y", self.height)).altair(alt.Y)
+        if self.mark == "line":
+            channels["order"] = alt.Order("k:Q")
         options = self.options
         if any(row.get("d") for row in self.rows):
             channels["description"] = alt.Description("d:N")
@@ -122,15 +127,6 @@ class Plot(Struct, frozen=True):
         parts = [alt.LayerChart(layer=group) for group in groups]
         resolve = alt.Resolve(scale=alt.ScaleResolveMap(x="independent"))
         return alt.LayerChart(layer=parts, resolve=resolve, **settings)
-
-    def specification(self, context: Options) -> Options:
-        """The Vega-Lite specification that Altair would write, without its copies of every part."""
-        groups: list[Options] = [
-            {"layer": [_unmeasured(chart_of(layer), context) for layer in group]} for group in self.groups
-        ]
-        if len(groups) == 1:
-            return groups[0]
-        return {"layer": groups, "resolve": {"scale": {"x": "independent"}}}
 
 
 def shape(index: int) -> str:
@@ -179,10 +175,6 @@ class Drawing(Struct, frozen=True):
             autosize=alt.AutoSizeParams(type="none", contains="content"),
             config=alt.Config(**{**config(palette), "background": background}),
         )
-
-    def specification(self, context: Options) -> Options:
-        """The specification of the chart as one of many in a batch."""
-        return {**self.plot.specification(context), "width": self.width, "height": self.height}
 
 
 def _below(drawing: Drawing, palette: Palette) -> tuple[list[Layer], float]:
@@ -261,18 +253,8 @@ def _legend(drawing: Drawing, palette: Palette, room: float) -> tuple[list[Layer
     return layers, y + line - drawing.height - drawing.bottom
 
 
-def _unmeasured(layer: alt.Chart, context: Options) -> Options:
-    # Measuring a text takes vl-convert two milliseconds and a page has hundreds of them, but at fixed
-    # positions nothing depends on their widths. Vega does not measure text with a negative font size;
-    # the sign is dropped later.
-    written: Options = layer.to_dict(validate=False, context=context)
-    if written["mark"]["type"] == "text":
-        written["mark"]["fontSize"] *= -1
-    return written
-
-
 def unmeasured(settings: Options) -> Options:
-    """The configuration for a batch, in which axis labels are not measured either."""
+    """The configuration, in which axis labels are not measured."""
     axis = {**settings["axis"], "labelFontSize": -settings["axis"]["labelFontSize"]}
     return {**settings, "axis": axis}
 
@@ -372,29 +354,84 @@ def path(
     points: Iterable[tuple[float, float]], width: float, height: float, *, colour: str, **style: Any
 ) -> Layer:
     """A line through points in the pixels of the plot, in their order."""
+    return MarkLayer("line", _numbered(points), height, colour, style, pixels("x", width))
+
+
+def _numbered(points: Iterable[tuple[float, float]]) -> tuple[Row, ...]:
+    return tuple({"x": x, "y": y, "k": number} for number, (x, y) in enumerate(points))
+
+
+class Axes(Struct, frozen=True):
+    """The two channels of a plot of one quantity against another."""
+
+    x: Quantity
+    y: Quantity
+
+    def line(self, points: Iterable[tuple[float, float]], colour: str, **style: Any) -> Layer:
+        """A line through points, in their order."""
+        return self._layer("line", _numbered(points), colour, style)
+
+    def points(self, rows: Iterable[Row], colour: str, **style: Any) -> Layer:
+        """One point per row, with its description."""
+        return self._layer("point", tuple(rows), colour, {"filled": True, "opacity": 1, **style})
+
+    def area(self, rows: Iterable[Row], colour: str, **style: Any) -> Layer:
+        """A band between the fields `y` and `y2`."""
+        return self._layer("area", tuple(rows), colour, style, "y2")
+
+    def _layer(
+        self,
+        mark: Literal["point", "line", "area"],
+        rows: tuple[Row, ...],
+        colour: str,
+        style: Options,
+        until: Literal["", "y2"] = "",
+    ) -> Layer:
+        return MarkLayer(mark, rows, 0, colour, style, self.x, until, self.y)
+
+
+def upwards(low: float, high: float, height: float, title: str, ticks: int) -> Quantity:
+    """A y channel with its title beside the middle of its axis."""
+    axis: Options = {
+        "title": title, "tickCount": ticks, "labelPadding": 6, **LEVEL, "titleX": -34, "titleY": height / 2,
+        "titleAlign": "center", "titleBaseline": "alphabetic",
+    }  # fmt: skip
+    return Quantity("y", low, high, (height, 0), axis)
+
+
+def cells(
+    rows: Sequence[Row], across: Quantity, height: float, *, colour: str = "", radius: float = 4
+) -> list[Layer]:
+    """The cells of a heat map, and the numbers in those that have any; for figures alone.
+
+    A row has the corners of its cell, its opacity `o`, its description `d`, and its colour `c` unless there
+    is one for all; its number `t` is at `cx` and `cy` in the colour `ink`.
+    """
     import altair as alt
 
-    rows = tuple({"x": x, "y": y, "n": number} for number, (x, y) in enumerate(points))
-    across, down = (
-        alt.Scale(domain=[0, extent], range=[0, extent], nice=False, zero=False) for extent in (width, height)
-    )
-    line: alt.Chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(color=colour, aria=False, **style)
-        .encode(
-            x=alt.X("x:Q", scale=across, axis=None),
-            y=alt.Y("y:Q", scale=down, axis=None),
-            order=alt.Order("n:Q"),
-        )
-    )
-    return line
+    base = alt.Chart(alt.InlineData(values=tuple(rows)))
+    down = pixels("y", height)
+    same: Options = {"color": colour} if colour else {}
+    coloured: Options = {} if colour else {"color": alt.Color("c:N", scale=None)}
+    boxes: alt.Chart = base.mark_rect(cornerRadius=radius, **same).encode(
+        x=across.altair(alt.X), x2=alt.X2("x2:Q"), y=down.altair(alt.Y), y2=alt.Y2("y2:Q"), **coloured,
+        opacity=alt.Opacity("o:Q", scale=None), description=alt.Description("d:N"),
+    )  # fmt: skip
+    if not any("cx" in row for row in rows):
+        return [boxes]
+    text = base.mark_text(fontSize=11.5, fontWeight="bold", baseline="alphabetic", dy=4, aria=False)
+    numbers: alt.Chart = text.encode(
+        x=replace(across, field="cx").altair(alt.X), y=replace(down, field="cy").altair(alt.Y), text="t:N",
+        color=alt.Color("ink:N", scale=None),
+    )  # fmt: skip
+    return [boxes, numbers]
 
 
 def unchecked() -> AbstractContextManager[None]:
     """A context in which Altair builds charts without validating every part against its schema.
 
-    Validation would take most of the time of a page. Charts that are written are validated as a whole, and
-    the tests write every kind.
+    Validation would take most of the time. Charts that are written are validated as a whole, and the tests
+    write every kind.
     """
     from altair.utils import schemapi
 

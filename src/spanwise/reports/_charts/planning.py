@@ -5,70 +5,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
+from msgspec import Struct
 
 from spanwise.document.planning import LearningCurve, PlanDocument
 from spanwise.reports._charts import Style, axis_range, marks
-from spanwise.reports._charts.marks import Drawing, Layer, Row
+from spanwise.reports._charts.marks import Axes, Drawing, Layer, Quantity, Row
 from spanwise.views import wording as words
 
 WIDTH, HEIGHT = 300.0, 220.0
 LEFT, BOTTOM = 50.0, 48.0
+STEPS = 1.9  # the smallest ratio of two ticks
 JUDGED = [5, 3]  # the dashes of lines with the judge
 Points = Sequence[tuple[float, float | None]]
 
 
-class Axes:
+class SizeAxes(Struct, frozen=True):
     """A horizontal axis with a logarithmic scale, and a vertical one in points from 0."""
 
-    def __init__(
-        self, across: str, up: str, sizes: Sequence[float], low: float, high: float, steps: float = 1.9
-    ) -> None:
-        """Ticks are at the first size, at others `steps` times apart, and at the last."""
+    axes: Axes
+
+    @classmethod
+    def of(cls, across: str, up: str, sizes: Sequence[float], low: float, high: float) -> SizeAxes:
+        """Ticks are at the first size, at others about twice as large as the last, and at the last."""
         ticks = [sizes[0]]
         for size in sizes[1:-1]:
-            if size >= steps * ticks[-1] and sizes[-1] >= steps * size:
+            if size >= STEPS * ticks[-1] and sizes[-1] >= STEPS * size:
                 ticks.append(size)
-        self.x = alt.X(
-            "x:Q",
-            scale=alt.Scale(
-                type="log", domain=[sizes[0], sizes[-1]], range=[0, WIDTH], nice=False, clamp=True
-            ),
-            axis=alt.Axis(
-                title=across,
-                values=[*ticks, sizes[-1]],
-                format=",.0f",
-                titlePadding=8,
-                grid=False,
-            ),
-        )
-        self.y = alt.Y(
-            "y:Q",
-            scale=alt.Scale(domain=[low, high], range=[HEIGHT, 0], nice=False, clamp=True),
-            axis=alt.Axis(
-                title=up,
-                tickCount=5,
-                labelPadding=6,
-                **marks.LEVEL,
-                titleX=-34,
-                titleY=HEIGHT / 2,
-                titleAlign="center",
-                titleBaseline="alphabetic",
-            ),
-        )
+        values = [*ticks, sizes[-1]]
+        axis = {"title": across, "values": values, "format": ",.0f", "titlePadding": 8, "grid": False}
+        x = Quantity("x", sizes[0], sizes[-1], (0, WIDTH), axis, log=True)
+        return cls(Axes(x, marks.upwards(low, high, HEIGHT, up, 5)))
 
     def line(self, points: Points, colour: str, **options: Any) -> Layer:
         """A line through the points that are defined."""
-        rows: list[Row] = [
-            {"k": at, "x": size, "y": 100 * value}
-            for at, (size, value) in enumerate(points)
-            if value is not None
-        ]
-        chart = alt.Chart(alt.InlineData(values=tuple(rows)))
-        drawn: Layer = chart.mark_line(color=colour, aria=False, **options).encode(
-            x=self.x, y=self.y, order=alt.Order("k:Q")
-        )
-        return drawn
+        defined = [(size, 100 * value) for size, value in points if value is not None]
+        return self.axes.line(defined, colour, **options)
 
     def dots(self, points: Points, colour: str, what: str) -> Layer:
         """One dot per point that is defined, with its numbers in words."""
@@ -77,11 +48,7 @@ class Axes:
             for size, value in points
             if value is not None
         ]
-        chart = alt.Chart(alt.InlineData(values=tuple(rows)))
-        drawn: Layer = chart.mark_point(color=colour, filled=True, opacity=1, size=45).encode(
-            x=self.x, y=self.y, description=alt.Description("d:N")
-        )
-        return drawn
+        return self.axes.points(rows, colour, size=45)
 
     def area(self, points: Sequence[tuple[float, float | None, float | None]], colour: str) -> Layer:
         """A band between two lines."""
@@ -90,11 +57,7 @@ class Axes:
             for size, low, high in points
             if low is not None and high is not None
         ]
-        chart = alt.Chart(alt.InlineData(values=tuple(rows)))
-        drawn: Layer = chart.mark_area(color=colour, opacity=0.15, aria=False).encode(
-            x=self.x, y=self.y, y2=alt.Y2("y2:Q")
-        )
-        return drawn
+        return self.axes.area(rows, colour, opacity=0.15)
 
     def drawing(self, name: str, title: str, *layers: Layer) -> Drawing:
         """The layers as a drawing."""
@@ -110,7 +73,7 @@ def plan_drawings(document: PlanDocument, style: Style) -> list[Drawing]:
     for at, pair in enumerate(document.pairs):
         if not pair.rows:
             continue
-        axes = Axes(unit, "power (%)", [row.units for row in pair.rows], 0, 100)
+        axes = SizeAxes.of(unit, "power (%)", [row.units for row in pair.rows], 0, 100)
         own: Points = [(row.units, row.power) for row in pair.rows]
         judged: Points = [(row.units, row.power_judge) for row in pair.rows]
         first, last = pair.rows[0].units, pair.rows[-1].units
@@ -136,7 +99,7 @@ def _widths(document: PlanDocument, style: Style) -> list[Drawing]:
         return []
     unit = f"{document.settings.unit}s"
     sizes = [row.units for row in systems[0][1].rows]
-    axes = Axes(unit, "width (points)", sizes, 0, 100 * max(values))
+    axes = SizeAxes.of(unit, "width (points)", sizes, 0, 100 * max(values))
     layers: list[Layer] = []
     for at, (name, own) in enumerate(systems):
         colour = style.palette.series(at)
@@ -159,7 +122,7 @@ def curve_drawings(document: LearningCurve, style: Style) -> list[Drawing]:
     reached = [value for value in (*ends, *dots) if value is not None]
     sizes = sorted({float(point.size) for _, own in systems for point in own.points})
     low, high = axis_range([100 * value for value in reached])
-    axes = Axes("training size", "F1", sizes, max(low, 0), min(high, 100))
+    axes = SizeAxes.of("training size", "F1", sizes, max(low, 0), min(high, 100))
     layers: list[Layer] = [
         axes.area([(row.size, *row.interval) for row in own.line], style.palette.series(at))
         for at, (_, own) in enumerate(systems)

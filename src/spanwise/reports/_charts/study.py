@@ -6,13 +6,22 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import altair as alt
 from msgspec.structs import replace
 
 from spanwise.document import given
 from spanwise.document.study import AttributeWise, FactorStep, PairDiagnosis, Study
 from spanwise.reports._charts import Style, axis_range, marks, points_pair, share, shortened, titled
-from spanwise.reports._charts.marks import ChartLayout, ChartRow, Dot, Drawing, Layer, Options, Row, draw
+from spanwise.reports._charts.marks import (
+    Axes,
+    ChartLayout,
+    ChartRow,
+    Dot,
+    Drawing,
+    Layer,
+    Quantity,
+    Row,
+    draw,
+)
 from spanwise.views import wording as words
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [1, 3])
@@ -204,37 +213,20 @@ def factor(document: Study, name: str, style: Style) -> Drawing | None:
             others = ", ".join(f"{key} = {value}" for key, value in group.factors.items())
             steps = [(step, step.gain) for step in group.steps]
             series.append((others or "no other factor", _steps(name, ", mean over datasets", steps, score)))
-    low, high = axis_range([row["f"] for _, rows in series for row in rows])
-    left, right = axis_range([row["v"] for _, rows in series for row in rows])
-    x = alt.X(
-        "v:Q", scale=alt.Scale(domain=[left, right], nice=False, zero=False),
-        axis=alt.Axis(title=shortened(name, 30), grid=False, tickCount=5, titlePadding=6),
-    )  # fmt: skip
-    y = alt.Y(
-        "f:Q", scale=alt.Scale(domain=[low, high], nice=False, zero=False),
-        axis=alt.Axis(
-            title=f"gain in {score}, points", titleX=-38, tickCount=5, labelPadding=6, **marks.LEVEL
-        ),
-    )  # fmt: skip
+    low, high = axis_range([row["y"] for _, rows in series for row in rows])
+    left, right = axis_range([row["x"] for _, rows in series for row in rows])
+    below = {"title": shortened(name, 30), "grid": False, "tickCount": 5, "titlePadding": 6}
+    beside = {"title": f"gain in {score}, points", "titleX": -38, "tickCount": 5, "labelPadding": 6}
+    axes = Axes(
+        Quantity("x", left, right, (0, plot), below, clamp=False),
+        Quantity("y", low, high, (height, 0), {**beside, **marks.LEVEL}, clamp=False),
+    )
     layers: list[Layer] = []
     for index, (_, rows) in enumerate(series):
-        base = alt.Chart(alt.InlineData(values=tuple(rows)))
-        colour = style.palette.series(index)
-        dash = DASHES[index % len(DASHES)]
-        layers.append(
-            base.mark_line(color=colour, strokeWidth=1.6, strokeDash=dash, aria=False).encode(
-                x=x, y=y, order=alt.Order("n:Q")
-            )
-        )
-        layers.append(
-            base.mark_point(
-                color=colour,
-                filled=index != 1,
-                size=50,
-                opacity=1,
-                shape=marks.shape(index),
-            ).encode(x=x, y=y, description=alt.Description("d:N"))
-        )
+        colour, dash = style.palette.series(index), DASHES[index % len(DASHES)]
+        corners = [(row["x"], row["y"]) for row in rows]
+        layers.append(axes.line(corners, colour, strokeWidth=1.6, strokeDash=dash))
+        layers.append(axes.points(rows, colour, filled=index != 1, size=50, shape=marks.shape(index)))
     title = f"Gain in {score} over the lowest {shortened(name, 30)}"
     legend = tuple((at, label) for at, (label, _) in enumerate(series))
     return Drawing(f"factor-{name}", title, marks.plot(*layers), plot, height, 60, 16, 8, 44, legend=legend)
@@ -243,14 +235,14 @@ def factor(document: Study, name: str, style: Style) -> Drawing | None:
 def _steps(name: str, where: str, steps: Sequence[tuple[FactorStep, float | None]], score: str) -> list[Row]:
     """The points of one line, with their descriptions."""
     rows = []
-    for n, (step, gain) in enumerate(steps):
+    for step, gain in steps:
         value = share(gain)
         if value is not None:
             says = (
                 f"{words.visible(step.system)}{where}: "
                 f"{words.visible(name)} {words.plain(step.value)}, gain {words.signed(gain)} {score}"
             )
-            rows.append({"v": float(step.value), "f": value, "n": n, "d": says})
+            rows.append({"x": float(step.value), "y": value, "d": says})
     return rows
 
 
@@ -287,29 +279,14 @@ def increase(pair: PairDiagnosis, style: Style, *, score: str, wide: float | Non
     first, second = (words.visible(name) for name in pair.systems)
     bar, ticks = _heat_scale(most, height + 16, style)
     cells += bar
-    flat_x: Options = {
-        "scale": alt.Scale(domain=[0, extent_x], range=[0, extent_x], nice=False, zero=False), "axis": None,
-    }  # fmt: skip
-    flat_y: Options = {
-        "scale": alt.Scale(domain=[0, height], range=[0, height], nice=False, zero=False), "axis": None,
-    }  # fmt: skip
-    boxes = (
-        alt.Chart(alt.InlineData(values=tuple(cells)))
-        .mark_rect(cornerRadius=2)
-        .encode(
-            x=alt.X("x:Q", **flat_x), x2=alt.X2("x2:Q"), y=alt.Y("y:Q", **flat_y), y2=alt.Y2("y2:Q"),
-            color=alt.Color("c:N", scale=None), opacity=alt.Opacity("o:Q", scale=None),
-            description=alt.Description("d:N"),
-        )
-    )  # fmt: skip
-    across = alt.X("x:Q", **flat_x)
+    across = marks.pixels("x", extent_x)
     sides = [
         {"y": upper + line * (row + 0.5), "t": shortened(name, 14)}
         for upper in sorted({corner[1] for corner in corners.values()})
         for row, name in enumerate(datasets)
     ]
     chart = marks.plot(
-        boxes,
+        *marks.cells(cells, across, height, radius=2),
         marks.written(numbers, height, across, colour=style.palette["ink"], fontSize=8.5),
         marks.written(heads, height, across, colour=style.palette["muted"], fontSize=9),
         marks.written(groups, height, across, colour=style.palette["ink"], fontSize=10.5),
@@ -331,7 +308,7 @@ def _heat_cells(
     size: tuple[float, float],
     most: float,
     style: Style,
-) -> tuple[list[Options], list[Options]]:
+) -> tuple[list[Row], list[Row]]:
     """A box for every dataset and bucket, below the `corners` of its bucket, and the percentages in them."""
     (step, line), cells, numbers = size, [], []
     for row, dataset in enumerate(pair.datasets):
@@ -357,10 +334,10 @@ def _heat_cells(
     return cells, numbers
 
 
-def _heat_scale(most: float, top: float, style: Style) -> tuple[list[Options], list[Options]]:
+def _heat_scale(most: float, top: float, style: Style) -> tuple[list[Row], list[Row]]:
     """A strip of shades from the largest loss to the largest gain, and the percentages below it."""
     steps, wide = 21, 8.0
-    boxes: list[Options] = []
+    boxes: list[Row] = []
     for at in range(steps):
         value = most * (2 * at / (steps - 1) - 1)
         boxes.append(

@@ -1,35 +1,23 @@
-"""Drawings as SVG for the page: plain marks are written here, others by vl-convert and then shrunk."""
+"""Drawings as SVG for the page, written directly: starting Altair and Vega takes longer than the page."""
 
 from __future__ import annotations
 
 import math
-import re
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import islice
 
 from spanwise.reports._charts import PAGE, Palette
-from spanwise.reports._charts.marks import (
-    Drawing,
-    Fixed,
-    MarkLayer,
-    Options,
-    Quantity,
-    Row,
-    config,
-    unmeasured,
-)
+from spanwise.reports._charts.marks import Drawing, Fixed, MarkLayer, Options, Quantity, Row
 
 
 def svg(drawings: Sequence[Drawing], *, palette: Palette = PAGE) -> dict[str, str]:
     """The SVG of every drawing by name; the same drawings give the same bytes.
 
-    The field `href` becomes a link into the page, and the description becomes an `aria-label`.
+    The field `href` becomes a link into the page, and the description becomes an `aria-label`. Layers that
+    Altair alone can draw are for figures, and are left out.
     """
-    pictures = {drawing.name: _plain(drawing, palette) for drawing in drawings}
-    others = [drawing for drawing in drawings if pictures[drawing.name] is None]
-    drawn = converted(others, palette)
-    return {name: drawn[name] if text is None else text for name, text in pictures.items()}
+    return {drawing.name: _framed(drawing, _inner(drawing, palette)) for drawing in drawings}
 
 
 def _framed(drawing: Drawing, inner: str) -> str:
@@ -41,60 +29,76 @@ def _framed(drawing: Drawing, inner: str) -> str:
     )
 
 
-# ---- plain marks: starting vl-convert and Altair takes longer than the rest of the page ------------
-
-_OPTIONS = {
-    "text": {"fontSize", "align", "baseline", "dy", "dx", "fontWeight"},
-    "rule": {"strokeWidth", "opacity", "strokeDash"},
-    "bar": {"height", "cornerRadius", "opacity"},
-    "point": {"shape", "size", "opacity", "strokeWidth", "filled", "fill"},
-}
-_AXIS = {"orient", "title", "tickCount", "format", "grid", "offset"}
-_FORMATS = {".2~f": "", "+.2~f": "+"}
 _ANCHORS = {"center": "middle", "right": "end"}
 
 
-def _plain(drawing: Drawing, palette: Palette) -> str | None:
-    """The drawing as SVG; None if it has a mark, an option or an axis that is not supported here."""
-    axes, marks = [], []
+def _inner(drawing: Drawing, palette: Palette) -> str:
+    """The axes of a drawing, one across for every group of layers and one up, and its marks."""
+    axes: list[str] = []
+    marks: list[str] = []
     for group in drawing.plot.groups:
-        channels = []
-        for layer in group:
-            if not isinstance(layer, MarkLayer) or not layer.options.keys() <= _OPTIONS[layer.mark]:
-                return None
-            if not isinstance(layer.x, Quantity | Fixed):
-                return None
-            if isinstance(layer.x, Quantity) and layer.x.axis is not None:
-                channels.append(layer.x)
-            marks.append(_marks(layer, layer.x))
-        for channel in channels[:1]:
-            options = channel.axis or {}
-            if not options.keys() <= _AXIS or options["title"] or options["format"] not in _FORMATS:
-                return None
-            axes.append(_axis(channel, options, drawing.height, palette))
-    return _framed(drawing, "".join([*axes, *marks]))
+        layers = [layer for layer in group if isinstance(layer, MarkLayer)]
+        across = (layer.x for layer in layers if isinstance(layer.x, Quantity) and layer.x.axis is not None)
+        axes += [_below(channel, drawing, palette) for channel in islice(across, 1)]
+        up = (layer.up for layer in layers if layer.up is not None and layer.up.axis is not None)
+        axes += [_beside(channel, drawing, palette) for channel in islice(up, 1)]
+        marks += map(_marks, layers)
+    return "".join([*axes, *marks])
 
 
-def _axis(channel: Quantity, options: Options, height: float, palette: Palette) -> str:
-    """The grid and the numbers of an axis below a plot, placed as Vega does."""
-    ticks = _ticks(channel.low, channel.high, options["tickCount"])
-    base = height + options.get("offset", 0) + 0.5
-    lines = ""
-    if options.get("grid", True):
-        paths = "".join(
-            f"M{round(channel.at(tick)) + 0.5},{_short(base)}v{_short(-height)}" for tick in ticks
-        )
-        lines = f'<path d="{paths}" stroke="{palette["grid"]}"/>'
+def _below(channel: Quantity, drawing: Drawing, palette: Palette) -> str:
+    """The grid, the numbers and the title of an axis below a plot, placed as Vega does."""
+    options = channel.axis or {}
+    ticks = options.get("values") or _ticks(channel.low, channel.high, options["tickCount"])
+    base = drawing.height + options.get("offset", 0) + 0.5
+    lines = "".join(
+        f"M{round(channel.at(tick)) + 0.5},{_short(base)}v{_short(-drawing.height)}" for tick in ticks
+    )
     texts = []
     for tick in ticks:
-        at, sign = channel.at(tick), _FORMATS[options["format"]]
+        at = channel.at(tick)
         near, far = abs(at - channel.span[0]), abs(at - channel.span[1])
         anchor = "" if near < far and near <= 1 else "end" if far <= 1 else "middle"
-        number = f"{abs(tick):.2f}".rstrip("0").rstrip(".")
-        signed = ("\N{MINUS SIGN}" if tick < 0 and number != "0" else sign) + number
-        anchored = f' text-anchor="{anchor}"' if anchor else ""
-        texts.append(f'<text x="{_short(at + 0.5)}" y="{_short(base + 16)}"{anchored}>{signed}</text>')
-    return f'{lines}<g fill="{palette["muted"]}" font-size="11">{"".join(texts)}</g>'
+        texts.append(_label(at + 0.5, base + 16, _number(tick, options), anchor))
+    if options["title"]:
+        middle = (channel.span[0] + channel.span[1]) / 2
+        texts.append(
+            _label(middle, base + 27 + options.get("titlePadding", 4), str(options["title"]), "middle")
+        )
+    return _axis(lines if options.get("grid", True) else "", texts, palette)
+
+
+def _beside(channel: Quantity, drawing: Drawing, palette: Palette) -> str:
+    """The grid, the numbers and the title of an axis to the left of a plot."""
+    options = channel.axis or {}
+    ticks = _ticks(channel.low, channel.high, options["tickCount"])
+    lines = "".join(f"M0,{round(channel.at(tick)) + 0.5}h{_short(drawing.width)}" for tick in ticks)
+    texts = [
+        _label(-options["labelPadding"], channel.at(tick) + 4.5, _number(tick, options), "end")
+        for tick in ticks
+    ]
+    turned = f' transform="translate({_short(options["titleX"])},{_short(drawing.height / 2)})rotate(-90)"'
+    texts.append(f'<text{turned} text-anchor="middle">{escape(str(options["title"]))}</text>')
+    return _axis(lines, texts, palette)
+
+
+def _axis(lines: str, texts: Sequence[str], palette: Palette) -> str:
+    grid = f'<path d="{lines}" stroke="{palette["grid"]}"/>' if lines else ""
+    return f'{grid}<g fill="{palette["muted"]}" font-size="11">{"".join(texts)}</g>'
+
+
+def _label(x: float, y: float, text: str, anchor: str) -> str:
+    anchored = f' text-anchor="{anchor}"' if anchor else ""
+    return f'<text x="{_short(x)}" y="{_short(y)}"{anchored}>{escape(text)}</text>'
+
+
+def _number(tick: float, options: Options) -> str:
+    """A tick in the format of its axis."""
+    places = 0 if options.get("format", "").endswith(".0f") else 2 if "format" in options else 6
+    text = f"{abs(tick):,.{places}f}"
+    text = text.rstrip("0").rstrip(".") if places else text
+    plus = "+" if options.get("format", "").startswith("+") else ""
+    return ("\N{MINUS SIGN}" if tick < 0 and text != "0" else plus) + text
 
 
 def _ticks(low: float, high: float, count: int) -> list[float]:
@@ -116,11 +120,28 @@ def _ticks(low: float, high: float, count: int) -> list[float]:
     return [index * times / over for index in range(first, last + 1)]
 
 
-def _marks(layer: MarkLayer, x: Quantity | Fixed) -> str:
+def _marks(layer: MarkLayer) -> str:
     """The marks of one layer, in a group with their common attributes."""
     shared = _shared_by(layer)
-    marks = [_named(row, mark) for row, mark in _bare(layer, x)]
+    if layer.mark in ("line", "area"):
+        return f'<path{shared} d="{_outline(layer)}"/>' if layer.rows else ""
+    marks = [_named(row, mark) for row, mark in _bare(layer)]
     return f"<g{shared}>{''.join(marks)}</g>" if marks else ""
+
+
+def _outline(layer: MarkLayer) -> str:
+    """A line through all rows; for an area, back through its lower ends."""
+    points = [_at(layer, row) for row in layer.rows]
+    if layer.mark == "area":
+        points += [_at(layer, {**row, "y": row["y2"]}) for row in reversed(layer.rows)]
+    corners = "L".join(f"{_short(x)},{_short(y)}" for x, y in points)
+    return f"M{corners}Z" if layer.mark == "area" else f"M{corners}"
+
+
+def _at(layer: MarkLayer, row: Row) -> tuple[float, float]:
+    """The pixels of a row."""
+    x = layer.x.pixel if isinstance(layer.x, Fixed) else layer.x.at(row[layer.x.field])
+    return x, row["y"] if layer.up is None else layer.up.at(row["y"])
 
 
 def _named(row: Row, mark: str) -> str:
@@ -141,27 +162,28 @@ def _shared_by(layer: MarkLayer) -> str:
             weight = options.get("fontWeight")
             pairs = {"fill": colour, "font-size": options["fontSize"], "font-weight": weight}
             pairs["text-anchor"] = anchor
-        case "rule":
+        case "rule" | "line":
             dash = ",".join(map(str, options.get("strokeDash", ())))
-            pairs = {"stroke": colour, "stroke-width": options["strokeWidth"], "stroke-dasharray": dash}
+            width = options.get("strokeWidth", 2)
+            pairs = {"stroke": colour, "stroke-width": width, "stroke-dasharray": dash}
             pairs["stroke-opacity"] = None if opacity == 1 else opacity
-        case "bar":
+            pairs["stroke-linejoin"] = options.get("strokeJoin")
+        case "bar" | "area":
             pairs = {"fill": colour, "fill-opacity": None if opacity == 1 else opacity}
         case "point":
             pairs = {"fill": options.get("fill", colour if options["filled"] else None)}
             pairs["fill-opacity"] = None if opacity == 1 else opacity
             if not options["filled"]:
-                pairs |= {"stroke": colour, "stroke-width": options["strokeWidth"]}
+                pairs |= {"stroke": colour, "stroke-width": options.get("strokeWidth", 2)}
     return "".join(f' {name}="{escape(str(value))}"' for name, value in pairs.items() if value)
 
 
-def _bare(layer: MarkLayer, x: Quantity | Fixed) -> Iterator[tuple[Row, str]]:
+def _bare(layer: MarkLayer) -> Iterator[tuple[Row, str]]:
     """Every row with its mark, as an element with a space after its tag name."""
     options = layer.options
     for row in layer.rows:
-        at = x.pixel if isinstance(x, Fixed) else x.at(row[x.field])
-        y = row["y"]
-        end = x.at(row["hi"]) if layer.until == "x2" and isinstance(x, Quantity) else at
+        at, y = _at(layer, row)
+        end = layer.x.at(row["hi"]) if layer.until == "x2" and isinstance(layer.x, Quantity) else at
         match layer.mark:
             case "text":
                 position = f'x="{_short(at + options.get("dx", 0))}" y="{_short(y + options["dy"])}"'
@@ -175,7 +197,7 @@ def _bare(layer: MarkLayer, x: Quantity | Fixed) -> Iterator[tuple[Row, str]]:
                 round_ = f' rx="{_short(options["cornerRadius"])}"' if options["cornerRadius"] else ""
                 yield row, f'<rect {position} height="{_short(thick)}"{round_}/>'
             case "point":
-                yield row, _symbol(options["shape"], at, y, math.sqrt(options["size"]) / 2)
+                yield row, _symbol(options.get("shape", "circle"), at, y, math.sqrt(options["size"]) / 2)
 
 
 def _symbol(shape: str, x: float, y: float, r: float) -> str:
@@ -197,130 +219,6 @@ def _symbol(shape: str, x: float, y: float, r: float) -> str:
     }[shape]  # fmt: skip
     outline = "L".join(f"{_short(x + a)},{_short(y + b)}" for a, b in corners)
     return f'<path d="M{outline}Z"/>'
-
-
-# ---- other marks: many drawings in one call of vl-convert, each then cut out and shrunk ------------
-
-_SVG = "{http://www.w3.org/2000/svg}"
-_LINK = "{http://www.w3.org/1999/xlink}href"
-# vl-convert makes links absolute; ours point into the page.
-_BASE = re.compile(r"^https?://[^#]*(?=#)")
-_TAGS = {"g", "path", "line", "text", "tspan", "rect", "a"}
-_KEPT = (
-    "transform", "d", "x", "y", "x1", "y1", "x2", "y2", "width", "height", "dx", "dy", "fill", "stroke",
-    "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "stroke-opacity", "text-anchor",
-    "font-size", "font-weight", "font-style",
-)  # fmt: skip
-_INHERITED = ("fill", "stroke", "stroke-width", "text-anchor", "font-size", "font-weight", "stroke-dasharray")
-# Attributes that need not be written, since these are their default values.
-_USUAL = {
-    ("opacity", "1"), ("transform", "translate(0,0)"), ("text-anchor", "start"), ("x2", "0"), ("y2", "0"),
-}  # fmt: skip
-_NUMBER = re.compile(r"-?\d+\.\d+")
-
-
-def converted(drawings: Sequence[Drawing], palette: Palette) -> dict[str, str]:
-    """The drawings by name, drawn by vl-convert."""
-    if not drawings:
-        return {}
-    import vl_convert
-
-    from spanwise.engines import check_room_for_drawing
-
-    check_room_for_drawing()
-    context: Options = {"top_level": False, "datasets": {}}
-    column = {
-        "vconcat": [drawing.specification(context) for drawing in drawings],
-        "datasets": context["datasets"],
-        "bounds": "flush",
-        "spacing": 0,
-        "config": unmeasured(config(palette)),
-    }
-    root = ET.fromstring(vl_convert.vegalite_to_svg(column))
-    groups = _groups(root)
-    return {drawing.name: _picture(drawing, groups[index]) for index, drawing in enumerate(drawings)}
-
-
-def _groups(root: ET.Element) -> dict[int, ET.Element]:
-    """The group of each chart in the column, by its number."""
-    groups = {}
-    for element in root.iter(f"{_SVG}g"):
-        match = re.search(r"\bconcat_(\d+)_group\b", element.get("class", ""))
-        if match:
-            groups[int(match[1])] = element
-    return groups
-
-
-def _picture(drawing: Drawing, group: ET.Element) -> str:
-    # The group of a chart holds a single group, shifted to its position in the column.
-    return _framed(drawing, "".join(_written(child) for child in group[0]))
-
-
-def _written(element: ET.Element, *, linked: bool = False) -> str:
-    tag = element.tag.removeprefix(_SVG)
-    if tag not in _TAGS or element.get("display") == "none" or "background" in element.get("class", ""):
-        return ""
-    if tag == "a":
-        return _link(element)
-    if tag == "g":
-        shared = _shared(element)
-        inner = "".join(_written(child, linked=linked) for child in element)
-        kept = _attributes(element) + shared
-        return f"<g{kept}>{inner}</g>" if inner and kept else inner
-    inner = "".join(_written(child, linked=linked) for child in element)
-    named = "" if linked else _label(element)
-    if tag in {"text", "tspan"}:
-        return f"<{tag}{_attributes(element)}{named}>{escape(element.text or '')}{inner}</{tag}>"
-    return f"<{tag}{_attributes(element)}{named}/>"
-
-
-def _shared(group: ET.Element) -> str:
-    """Move inherited attributes that all marks of a group share to the group, and return them as text."""
-    marked = [child[0] if child.tag == f"{_SVG}a" and len(child) else child for child in group]
-    if len(marked) < 2 or any(mark.tag == f"{_SVG}g" for mark in marked):
-        return ""
-    moved = []
-    for name in _INHERITED:
-        values = {mark.get(name) for mark in marked}
-        value = values.pop()
-        if values or value is None or group.get(name) is not None:
-            continue
-        for mark in marked:
-            del mark.attrib[name]
-        moved.append(_attribute(name, value))
-    return "".join(moved)
-
-
-def _link(element: ET.Element) -> str:
-    target = _BASE.sub("", element.get(_LINK, ""))
-    inner = "".join(_written(child, linked=True) for child in element)
-    if not target.startswith("#"):
-        return inner
-    label = next((child.get("aria-label") for child in element if child.get("aria-label")), None)
-    named = f' aria-label="{escape(label)}"' if label else ""
-    return f'<a href="{escape(target)}"{named}>{inner}</a>'
-
-
-def _label(element: ET.Element) -> str:
-    label = element.get("aria-label")
-    return f' role="img" aria-label="{escape(label)}"' if label else ""
-
-
-def _attributes(element: ET.Element) -> str:
-    written = []
-    for name in _KEPT:
-        value = element.get(name)
-        if value is not None and (name, value) not in _USUAL:
-            written.append(_attribute(name, value))
-    return "".join(written)
-
-
-def _attribute(name: str, value: str) -> str:
-    if name == "font-size":
-        value = value.removeprefix("-").removesuffix("px")
-    elif name in {"d", "transform", "x", "y", "x2", "y2", "width", "height"}:
-        value = _NUMBER.sub(lambda match: _short(float(match[0])), value)
-    return f' {name}="{escape(value)}"'
 
 
 def _short(number: float) -> str:

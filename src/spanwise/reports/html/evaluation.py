@@ -518,14 +518,13 @@ def _study_drawings(document: Study) -> list[marks.Drawing]:
     from spanwise.reports._charts import study
 
     style = Style(PAGE)
-    with marks.unchecked():
-        drawings: list[marks.Drawing | None] = [
-            study.holistic(document, style), study.radar(document, "zeta", style),
-            study.radar(document, "rho1", style), study.drivers(document, style),
-        ]  # fmt: skip
-        for index, name in enumerate(document.analyses.factors):
-            drawing = study.factor(document, name, style)
-            drawings.append(replace(drawing, name=f"factor-{index}") if drawing else None)
+    drawings: list[marks.Drawing | None] = [
+        study.holistic(document, style), study.radar(document, "zeta", style),
+        study.radar(document, "rho1", style), study.drivers(document, style),
+    ]  # fmt: skip
+    for index, name in enumerate(document.analyses.factors):
+        drawing = study.factor(document, name, style)
+        drawings.append(replace(drawing, name=f"factor-{index}") if drawing else None)
     return [drawing for drawing in drawings if drawing is not None]
 
 

@@ -280,9 +280,7 @@ CHARTS: dict[str, Callable[[Document], list[Drawing]]] = {
 def _charts(document: Document) -> dict[str, Markup]:
     if document.kind not in CHARTS:
         return {}
-    from spanwise.reports._charts import marks
     from spanwise.reports._charts.svg import svg
 
-    with marks.unchecked():
-        drawn = svg(CHARTS[document.kind](document))
+    drawn = svg(CHARTS[document.kind](document))
     return {name: Markup(text) for name, text in drawn.items()}
