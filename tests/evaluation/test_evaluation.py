@@ -333,8 +333,9 @@ def test_a_changed_result_keeps_its_mentions_and_a_loaded_one_has_none(tmp_path:
     result.to_json(tmp_path / "run.json")
     read = loaded(tmp_path / "run.json", spanwise.Result)
     assert read == result and result.keeps_mentions and not read.keeps_mentions
+    assert read.find_slices(flips=19).inputs == read.inputs  # found in the numbers that documents keep
     with pytest.raises(ChoiceError, match="keep"):
-        read.find_slices()
+        read.confidence()
 
 
 @pytest.mark.parametrize(

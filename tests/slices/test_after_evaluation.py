@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spanwise
+from spanwise.cli.main import main
+from spanwise.demo import generate
+from spanwise.document.evaluation import Evaluation
 from spanwise.evaluation import tables
 from spanwise.evaluation.choices import Choices
 from spanwise.evaluation.counting import Whole
@@ -118,3 +123,49 @@ def test_slices_after_an_evaluation_equal_those_from_the_sources(
         assert again is not None
     else:
         assert again is None
+
+
+@pytest.mark.parametrize("over", ["recall", "f1"])
+def test_a_saved_result_has_the_slices_of_its_files(over: str, tmp_path: Path) -> None:
+    demo = generate(tmp_path, sentences=400)
+    systems = {name: demo.systems[name] for name in ("shortsighted", "memoriser")}
+    spanwise.evaluate(demo.gold, systems, train=demo.train, resamples=0).to_json(tmp_path / "r.json")
+    saved = spanwise.load(tmp_path / "r.json")
+    assert isinstance(saved, Evaluation)
+    own = saved.find_slices(over=over, confirm=True, flips=200).to_dict()
+    options: dict[str, Any] = {"over": over, "confirm": True, "flips": 200}
+    whole = spanwise.find_slices(demo.gold, systems, train=demo.train, **options).to_dict()
+    assert whole["systems"]["memoriser"]["slices"]
+    assert {**own, "inputs": ()} == {**whole, "inputs": ()}
+    assert [row["sha256"] for row in own["inputs"]] == [row["sha256"] for row in whole["inputs"]]
+
+
+def test_labels_that_gold_lacks_are_one_bucket_of_a_saved_result(tmp_path: Path) -> None:
+    demo = generate(tmp_path, sentences=300)
+    other = tmp_path / "other.conll"
+    other.write_text(demo.systems["swapper"].read_text(encoding="utf-8").replace("-PER", "-HUMAN"), "utf-8")
+    spanwise.evaluate(demo.gold, {"mine": other}, train=demo.train, resamples=0).to_json(tmp_path / "r.json")
+    saved = spanwise.load(tmp_path / "r.json")
+    assert isinstance(saved, Evaluation)
+    options: dict[str, Any] = {"over": "f1", "flips": 99, "least": 5}
+    own = saved.find_slices(**options).to_dict()
+    whole = spanwise.find_slices(demo.gold, {"mine": other}, train=demo.train, **options).to_dict()
+    assert {**own, "inputs": ()} == {**whole, "inputs": ()}
+
+
+def test_the_commands_read_saved_results_or_name_the_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    demo = generate(tmp_path, sentences=300)
+    result = tmp_path / "r.json"
+    swapper = str(demo.systems["swapper"])
+    assert main(["evaluate", str(demo.gold), f"s={swapper}", "--quiet", "--json", str(result)]) == 0
+    assert main(["slices", str(result), "--flips", "99", "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["kind"] == "slices" and found["settings"]["command"].endswith("--json -")
+    assert main(["confidence", str(result)]) == 2
+    assert f"spanwise confidence {demo.gold} s={swapper}" in capsys.readouterr().err
+    assert main(["slices", str(result), "--over", "hidden"]) == 2
+    assert f"spanwise slices {demo.gold} s={swapper}" in capsys.readouterr().err
+    assert main(["slices", str(result), "--attributes", "entity_length"]) == 2
+    assert main(["slices", str(result), "--train", str(demo.train)]) == 2

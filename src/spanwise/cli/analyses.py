@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,8 @@ from spanwise.streams import say
 
 if TYPE_CHECKING:
     from spanwise.document import Document
+    from spanwise.document.analyses import Slices
+    from spanwise.document.evaluation import Evaluation
     from spanwise.reports.errors import ListedError
 
 
@@ -273,13 +276,14 @@ def _formatted(args: argparse.Namespace, errors: Sequence[ListedError]) -> str:
 
 SLICES_EXAMPLES = """examples:
   spanwise slices gold.conll pred.conll --train train.conll
+  spanwise slices result.json
   spanwise slices gold.conll old=first.conll new=second.conll --over f1
   spanwise slices gold.conll pred.conll --train train.conll --depth 3 --confirm --json slices.json
   spanwise errors gold.conll pred.conll --where 'label=MISC & entity_length>=3'"""
 
 
 SLICES = Options(
-    positional("gold", "GOLD", "gold annotation, or a file with both tags"), PREDICTIONS,
+    positional("gold", "GOLD", "gold annotation, a file with both tags, or RESULT.json"), PREDICTIONS,
     Group("what to search", options_of("slices")),
     shown(redact=True), ENGINE, READING,
 )  # fmt: skip
@@ -293,9 +297,46 @@ def run_slices(args: argparse.Namespace) -> int:
     """
     from spanwise.slices import find_slices
 
+    if is_result(args.gold) and not args.systems:
+        finish_document(args, _slices_in_result(args))
+        return 0
     document = compared(args, find_slices, vocabulary=read_vocabulary(args.vocabulary))
     finish_document(args, document)
     return 0
+
+
+def _slices_in_result(args: argparse.Namespace) -> Slices:
+    """The slices of a saved result, from the mentions that it keeps."""
+    from spanwise.conditions import DEFAULT
+    from spanwise.document.evaluation import files_command
+    from spanwise.slices import slices_in
+
+    document = _evaluation(args.gold, "slices are found in")
+    searched = ("over", "depth", "least", "level", "flips", "seed", "confirm", "unit", "lowercase")
+    options: dict[str, Any] = {name: getattr(args, name) for name in searched}
+    if args.attributes != ",".join(DEFAULT):
+        options["attributes"] = args.attributes
+    options |= {"buckets": buckets_of(args) or None, "vocabulary": read_vocabulary(args.vocabulary)}
+    if args.train:
+        raise ChoiceError(
+            f"--train is for files; {args.gold} was evaluated with the training data that it names.\n"
+            f"Leave out --train, or give the files: {files_command(document, 'slices')}"
+        )
+    return slices_in(document, command=shlex.join(["spanwise", *args.command_line]), **options)
+
+
+def _evaluation(path: str, what: str) -> Evaluation:
+    """A saved result of one dataset."""
+    from spanwise.document.evaluation import Evaluation
+    from spanwise.document.loading import load
+
+    document = load(path)
+    if not isinstance(document, Evaluation):
+        raise ChoiceError(
+            f"{path}: {what} one evaluation, and this is a document of the kind {document.kind}.\n"
+            "Give a result that spanwise evaluate --json has written, or the files."
+        )
+    return document
 
 
 EXPLAIN_EXAMPLES = """examples:
@@ -390,6 +431,14 @@ def run_confidence(args: argparse.Namespace) -> int:
     """Assess the confidence scores of predictions: ranking, thresholds and calibration."""
     from spanwise.calibration import confidence
 
+    if is_result(args.gold) and not args.systems:
+        from spanwise.document.evaluation import files_command
+
+        result = _evaluation(args.gold, "confidence scores are assessed of")
+        raise ChoiceError(
+            f"{args.gold}: a result does not keep the confidence scores of predictions.\n"
+            f"Give the files: {files_command(result, 'confidence')}"
+        )
     dev = None
     if args.dev is not None:
         if len(args.dev) < 2:

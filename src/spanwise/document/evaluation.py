@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVar, overload
@@ -280,6 +281,16 @@ def inputs_of(live: Live | None) -> object:
     return live.inputs
 
 
+def files_command(document: Evaluation, verb: str) -> str:
+    """The command that asks the same of the files of a result, as far as it names them."""
+    rows = document.inputs
+    gold = next((row.path for row in rows if row.role == "gold"), None) or "GOLD"
+    systems = [f"{row.system}={row.path}" for row in rows if row.role == "predicted" and row.path]
+    trained = [row.path for row in rows if row.role == "train" and row.path]
+    words = ["spanwise", verb, str(gold), *(systems or ["PRED"])]
+    return shlex.join([*words, *(word for path in trained for word in ("--train", str(path)))])
+
+
 class DatasetRuns(DocumentPart, frozen=True, kw_only=True, omit_defaults=False):
     """The runs of every system on one dataset, and the tests between systems.
 
@@ -497,8 +508,13 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
         return self._runs.edges()
 
     def find_slices(self, **options: object) -> Slices:
-        """Find slices where systems are weak or differ; `options` are keywords of `spanwise.find_slices`."""
-        inputs_of(self.in_memory)  # an error if they are not in memory
+        """Find slices where systems are weak or differ; `options` are keywords of `spanwise.find_slices`.
+
+        A result that was loaded has the attributes, buckets and units that it was evaluated with.
+        """
+        if not self.keeps_mentions:
+            loaded: Slices = resolve("slices:slices_in")(self.document(), **options)
+            return loaded
         redact = bool(self.settings.redacted)
         slices: Slices = resolve("slices:find_slices")(self.in_memory, **{"redact": redact, **options})
         return slices

@@ -30,6 +30,7 @@ from spanwise.document.analyses import (
     SystemSlices,
     WeakConfirmation,
 )
+from spanwise.document.evaluation import Evaluation, files_command
 from spanwise.engines import Engine, engine_of
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation import tables
@@ -44,12 +45,13 @@ from spanwise.evaluation.tables import TalliedBlock, Walked
 from spanwise.formats import ReadKeywords, says_label_rules
 from spanwise.mentions import MentionTables
 from spanwise.settings import MOST_DRAWS
+from spanwise.slices._saved import walked_of
 from spanwise.slices._search import Facet, Items, Key, ListedSlice, Search, confirm, search
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Facet", "Items", "find_slices", "search"]
+__all__ = ["Facet", "Items", "find_slices", "search", "slices_in"]
 
 Over = Literal["recall", "f1", "hidden"]
 OVERS: tuple[Over, ...] = ("recall", "f1", "hidden")
@@ -199,6 +201,28 @@ class Looking(Struct, frozen=True, kw_only=True):
             "flips": self.flips,
             "seed": self.seed,
         }
+
+
+def slices_in(document: Evaluation, **options: Any) -> Slices:
+    """Like `find_slices`, but in a saved result, with the attributes, buckets and units that it has.
+
+    Raises:
+        ChoiceError: the document keeps no mentions, or an option needs the files.
+    """
+    settings = Looking(**options)
+    usual = Looking()
+    fixed = ("attributes", "buckets", "vocabulary", "lowercase")
+    changed = [name for name in fixed if getattr(settings, name) != getattr(usual, name)]
+    if settings.unit not in (None, document.settings.unit):
+        changed.append("unit")
+    if settings.over == "hidden":
+        changed.append("over='hidden'")
+    if changed:
+        raise ChoiceError(
+            f"{', '.join(changed)} cannot be chosen for a saved result, whose mentions are counted already.\n"
+            f"Give the files: {files_command(document, 'slices')}"
+        )
+    return _searched(walked_of(document), settings)
 
 
 def _searched(walked: Walked, settings: Looking) -> Slices:
