@@ -340,3 +340,114 @@ def test_a_system_that_predicts_nothing_is_pointed_out() -> None:
     nothing = [["O", "O"], ["O", "O"]]
     result = spanwise.evaluate(gold, {"a": gold, "b": nothing}, resamples=0)
     assert "b: no mention is predicted, so that F1 is 0 and precision undefined." in (result.hints or ())
+
+
+# ---- verbs other than evaluate -----------------------------------------------------------------------------
+
+VERBS: dict[str, Callable[..., Any]] = {
+    "leaks": spanwise.leaks, "slices": spanwise.find_slices, "confidence": spanwise.confidence,
+}  # fmt: skip
+OF_POSITIONS = [
+    "ends are inclusive, in tokens",
+    "positions count from 1",
+    "tokens are shifted by one",
+    "positions fall inside words",
+    "the predictions are gold",
+]
+OF_LABELS = ["labels differ in case", "labels are of another scheme", "labels are mixed up"]
+
+
+def _records(text: str) -> list[Record]:
+    """The sentences of a file of columns as records."""
+    rows = []
+    for block in text.strip("\n").split("\n\n"):
+        words, tags = zip(*(line.split(" ") for line in block.split("\n")), strict=True)
+        begins = [at for at, tag in enumerate(tags) if tag.startswith("B-")]
+        ends = [next((n for n in range(at + 1, len(tags)) if not tags[n].startswith("I-")), len(tags))
+                for at in begins]  # fmt: skip
+        spans = [[at, end, tags[at][2:]] for at, end in zip(begins, ends, strict=True)]
+        rows.append({"tokens": list(words), "spans": spans})
+    return rows
+
+
+def _scored(side: str | list[Record]) -> list[Record]:
+    """A side as records whose spans have scores."""
+    rows = _records(side) if isinstance(side, str) else side
+    return [
+        {key: value for key, value in row.items() if key not in ("spans", "entities")}
+        | {"spans": [{"start": a, "end": b, "label": label, "score": 0.1 + 0.05 * (at % 9)}
+                     for at, (a, b, label) in enumerate(row["spans"] if "spans" in row else row["entities"])]}
+        for row in rows
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", PARTS, ids=["whole", "parts"])
+@pytest.mark.parametrize("name", OF_POSITIONS + OF_LABELS)
+@pytest.mark.parametrize("verb", VERBS)
+def test_other_verbs_warn_of_the_same_misuse_before_their_findings(
+    verb: str, name: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    misuse = WARNED[name]
+    if verb == "confidence":
+        misuse = Misuse(misuse.gold, _scored(misuse.predicted), misuse.says)
+    gold, predicted = misuse.files(tmp_path)
+    more = {"attributes": "label"} if verb == "slices" else {}
+    document = VERBS[verb](gold, {"a": predicted}, **more, **options)
+    said = [note for note in document.notes if misuse.says.lower() in note.lower()]
+    if verb == "leaks" and name in OF_LABELS:
+        assert not said, "any label masks"
+        same = VERBS[verb](gold, {"a": predicted}, same_label=True, **options)
+        assert misuse.says.lower() in same.notes[0].lower()
+        return
+    assert said == [document.notes[0]]
+    shown = " ".join(render(document, width=100).split())
+    assert " ".join(f"! {said[0]}".split())[:50] in shown
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_other_verbs_say_that_the_order_alone_pairs_sentences(verb: str, tmp_path: Path) -> None:
+    gold = _file(tmp_path, "g.jsonl", _tokens(SENTENCES))
+    predicted = _file(tmp_path, "p.jsonl", _scored(_tokens(_moved(SENTENCES, 0, 0), text=False)))
+    more = {"attributes": "label"} if verb == "slices" else {}
+    shown = " ".join(render(VERBS[verb](gold, {"a": predicted}, **more), width=100).split())
+    assert "The sentences of a were paired with gold in order; neither text nor ids confirm it." in shown
+
+
+def test_nothing_predicted_masks_nothing() -> None:
+    gold, nothing = [["B-PER", "O"], ["O", "B-LOC"]], [["O", "O"], ["O", "O"]]
+    assert spanwise.leaks(gold, {"a": nothing}).notes[0] == (
+        "No mention is predicted, so that nothing is masked."
+    )
+
+
+def _with_scores(rate: Callable[[bool], float]) -> list[Record]:
+    wrong = {0, 3, 5, 8, 11, 13, 17, 20, 22, 25, 27, 29}
+    return [
+        {"tokens": words, "spans": [{"start": a, "end": b, "label": "X" if at in wrong else label,
+                                     "score": rate(at not in wrong)} for a, b, label in marks]}
+        for at, (words, marks) in enumerate(SENTENCES)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("score", "says"),
+    [
+        (lambda right: 0.2 if right else 0.9, "does a high score mean doubt?"),
+        (lambda right: 0.5, "predictions have the same score, so it cannot order them."),
+        (lambda right: 0.9 if right else 0.2, ""),
+    ],
+)
+def test_scores_that_do_not_mean_confidence_are_pointed_out(
+    score: Callable[[bool], float], says: str, tmp_path: Path
+) -> None:
+    gold = _file(tmp_path, "g.jsonl", _tokens(SENTENCES))
+    predicted = _file(tmp_path, "p.jsonl", _with_scores(score))
+    notes = spanwise.confidence(gold, {"a": predicted}, resamples=0).notes
+    assert [note for note in notes if note.endswith(says)] if says else not [n for n in notes if "score" in n]
+
+
+def test_a_threshold_chosen_on_the_test_set_is_pointed_out(tmp_path: Path) -> None:
+    gold = _file(tmp_path, "g.jsonl", _tokens(SENTENCES))
+    predicted = _file(tmp_path, "p.jsonl", _with_scores(lambda right: 0.9 if right else 0.2))
+    document = spanwise.confidence(gold, {"a": predicted}, dev=(gold, {"a": predicted}), resamples=0)
+    assert document.notes[0].startswith("The dev set is the test set")

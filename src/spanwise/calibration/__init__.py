@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from math import nan
@@ -26,7 +26,7 @@ from spanwise.calibration._cells import (
     threshold_of,
 )
 from spanwise.calibration._resampling import Draws
-from spanwise.calibration.measures import Scored
+from spanwise.calibration.measures import Curve, Scored
 from spanwise.columns import Bools, Column, Floats, floats, ints
 from spanwise.corpus import Annotation, Mentions
 from spanwise.document.confidence import Confidence, ConfidenceSettings, SystemConfidence
@@ -41,6 +41,7 @@ from spanwise.evaluation.dataset import (
     open_sources,
     read_by_spark,
 )
+from spanwise.evaluation.hints import hints_of
 from spanwise.evaluation.tables import TalliedBlock, Walked
 from spanwise.formats import NO_SCORE, ReadKeywords, read, says_label_rules
 from spanwise.mentions import MentionTable, MentionTables
@@ -55,6 +56,8 @@ Missing = Literal["error", "lowest"]
 TokenScores = Literal["product", "mean", "min"]
 MISSING: tuple[Missing, ...] = ("error", "lowest")
 TOKEN_SCORES: tuple[TokenScores, ...] = ("product", "mean", "min")
+FEW_TO_ORDER = 10  # right, wrong or equally scored predictions before the order of scores is remarked on
+ORDERED = 0.7  # how often the wrong one of two predictions has the higher score when that is remarked on
 FEW_UNITS = 60  # with fewer units, percentile intervals cover less than their nominal level
 
 
@@ -294,7 +297,12 @@ def _weighed(
         ),
         systems=systems,
         pairs=pairs,
-        notes=_notes(test, draws, systems),
+        notes=(
+            *hints_of(test.walked.inputs, test.walked.sides),
+            *_dev_hint(test, dev),
+            *_score_hints({name: system.whole.curve for name, system in scored.items()}),
+            *_notes(test, draws, systems),
+        ),
     )
 
 
@@ -495,6 +503,26 @@ def _signature(test: _Scored, options: ConfidenceOptions, tokens: str | None, de
     ]
     digest = test.walked.inputs[0].sha256
     return "|".join([*parts, f"gold:{digest[:8]}"] if digest else parts).replace("\n", " ")
+
+
+def _dev_hint(test: _Scored, dev: _Scored | None) -> Iterator[str]:
+    digest = test.walked.inputs[0].sha256
+    if dev is not None and digest is not None and digest == dev.walked.inputs[0].sha256:
+        yield "The dev set is the test set, so that the threshold is chosen on the data that it is judged by."
+
+
+def _score_hints(curves: Mapping[str, Curve]) -> Iterator[str]:
+    """Signs that scores do not mean confidence."""
+    for name, curve in curves.items():
+        right = int(curve.correct[-1]) if len(curve.correct) else 0
+        wrong = int(curve.predicted[-1]) - right if len(curve.correct) else 0
+        if min(right, wrong) >= FEW_TO_ORDER and curve.separation < 1 - ORDERED:
+            yield (
+                f"{name}: of a right and a wrong prediction, the wrong one has the higher score in "
+                f"{100 * (1 - curve.separation):.0f} % of cases: does a high score mean doubt?"
+            )
+        elif len(curve.threshold) == 1 and right + wrong >= FEW_TO_ORDER:
+            yield f"{name}: all {right + wrong:,} predictions have the same score, so it cannot order them."
 
 
 def _notes(test: _Scored, draws: Draws, systems: Mapping[str, SystemConfidence]) -> tuple[str, ...]:

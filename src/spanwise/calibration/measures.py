@@ -53,6 +53,19 @@ class Curve(Struct, frozen=True, eq=False):
     gold: int
 
     @property
+    def separation(self) -> float:
+        """How often a right prediction has a higher score than a wrong one (ties: half); NaN without both.
+
+        Examples:
+            >>> Curve(np.array([0.9, 0.5]), np.array([2, 4]), np.array([2, 2]), 2).separation
+            1.0
+        """
+        right = np.diff(self.correct, prepend=0)
+        wrong = np.diff(self.predicted, prepend=0) - right
+        below = wrong.sum() - np.cumsum(wrong) + wrong / 2
+        return float(ratio((right * below).sum(), right.sum() * wrong.sum()))
+
+    @property
     def f1(self) -> Floats:
         """F1 at each threshold."""
         return ratio(2 * self.correct, self.gold + self.predicted)

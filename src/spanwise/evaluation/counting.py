@@ -28,7 +28,6 @@ from spanwise.document.evaluation import (
 )
 from spanwise.document.scores import Outcome, Subset
 from spanwise.engines import MOST_THREADS, Engine, Joining, together
-from spanwise.evaluation._hints import Signs
 from spanwise.evaluation._measures import OUTCOME, MatchedSystem
 from spanwise.evaluation._system import Counted, Evaluated, evaluate_system
 from spanwise.evaluation._truncation import positions
@@ -44,6 +43,7 @@ from spanwise.evaluation.dataset import (
     mention_table,
     sides_of,
 )
+from spanwise.evaluation.hints import Signs
 from spanwise.matching import OUTCOMES as NAMES
 from spanwise.mentions import MentionTable, MentionTables
 from spanwise.mentions.packing import MOST_MENTIONS, pack_codes, without_copies

@@ -53,13 +53,13 @@ from spanwise.document.scores import (
     SystemScores,
 )
 from spanwise.evaluation._hierarchy import all_levels, level_scores
-from spanwise.evaluation._hints import hints
 from spanwise.evaluation._measures import NOBODY, ROLES, SIDES
 from spanwise.evaluation._system import CONFUSING, Counted
 from spanwise.evaluation._truncation import with_truncation
 from spanwise.evaluation.choices import Choices, block_size
 from spanwise.evaluation.counting import Whole
 from spanwise.evaluation.dataset import Facts
+from spanwise.evaluation.hints import hints
 from spanwise.evaluation.scoring import Cell, ScoredSystem, pack_measures, score_and_test, with_lead_intervals
 from spanwise.findings import findings
 from spanwise.intervals import FEW_UNITS

@@ -19,6 +19,7 @@ from spanwise.evaluation.blocks import BlockSums, OneBlock, TrainingFacts
 from spanwise.evaluation.choices import Block, Choices, ResampledUnits, block_size, documented
 from spanwise.evaluation.counting import EvaluatedBlock, Whole
 from spanwise.evaluation.dataset import BlockContext, Facts, mention_table, prepare_source, sides_of
+from spanwise.evaluation.hints import Sides
 from spanwise.matching import MATCHERS
 from spanwise.mentions import MentionTable, MentionTables
 
@@ -30,6 +31,7 @@ class TalliedBlock(Struct, frozen=True, eq=False):
 
     tables: MentionTables
     sums: Mapping[str, BlockSums]
+    sides: Mapping[str, Sides]  # by system
 
 
 class Walked(Struct, frozen=True, eq=False):
@@ -41,6 +43,7 @@ class Walked(Struct, frozen=True, eq=False):
     inputs: tuple[Input, ...]
     marked: bool  # whether the data mark documents
     block: int | UnsetType  # the number of consecutive sentences per unit, where units are blocks
+    sides: Mapping[str, Sides]  # by system
 
     @classmethod
     def of(cls, parts: Sequence[TalliedBlock], context: BlockContext) -> Walked:
@@ -55,6 +58,7 @@ class Walked(Struct, frozen=True, eq=False):
             tuple(map(documented, entries)),
             marked=context.source.documents is not None,
             block=UNSET if size == 1 else size,
+            sides=Sides.added([part.sides for part in parts]),
         )
 
     @property
@@ -114,7 +118,7 @@ def tally(
         marked = marked.with_columns({f"found.{system}": found})
         if predicted:
             systems[system] = table(side, known).with_columns({"right": right})
-    return TalliedBlock(MentionTables(marked, systems), BlockSums.of_block(block))
+    return TalliedBlock(MentionTables(marked, systems), BlockSums.of_block(block), Sides.of_block(block))
 
 
 # ---- after an evaluation ---------------------------------------------------------------------------

@@ -48,6 +48,7 @@ from spanwise.evaluation.dataset import (
     resolve_frame,
     sides_of,
 )
+from spanwise.evaluation.hints import Sides, hints_of
 from spanwise.evaluation.scoring import score_and_test
 from spanwise.formats import says_label_rules
 from spanwise.intervals import FEW_UNITS
@@ -192,6 +193,7 @@ class LeakSums(Struct, frozen=True, eq=False):
     people: Identified | None
     examples: Mapping[str, tuple[LeakingSentence, ...]]
     sums: Mapping[str, BlockSums]
+    sides: Mapping[str, Sides]
 
     @classmethod
     def joined(cls, parts: Sequence[LeakSums], most: int) -> LeakSums:
@@ -218,6 +220,7 @@ class LeakSums(Struct, frozen=True, eq=False):
                 for system in first.examples
             },
             BlockSums.added([part.sums for part in parts]),
+            Sides.added([part.sides for part in parts]),
         )
 
 
@@ -249,6 +252,7 @@ def tally(reference: object, tallying: _LeakContext) -> LeakSums:
         None if options.identity is None else _people(block.gold, gold, covered, str(options.identity)),
         {system: _examples(block, own, options.examples) for system, own in covered.items()},
         BlockSums.of_block(block),
+        Sides.of_block(block),
     )
 
 
@@ -404,17 +408,19 @@ def _leaks(opened: OpenedSources, options: LeakOptions, runs: Mapping[str, Seque
         redacted=options.redact,
         command=options.command,
     )
+    inputs = tuple(map(documented, entries))
+    hints = hints_of(inputs, whole.sides, labels=options.same_label, nothing=", so that nothing is masked")
     return Leaks(
         spanwise=__version__,
         signature=_signature(settings, entries[0].sha256),
-        inputs=tuple(map(documented, entries)),
+        inputs=inputs,
         positions="character" if whole.unit == "character" else "token",
         settings=settings,
         systems=systems,
         runs={name: _over_runs(own, systems) for name, own in runs.items()} or UNSET,
         comparisons=comparisons,
         without_identity=UNSET if whole.people is None else whole.people.without,
-        notes=_notes(whole, settings),
+        notes=(*hints, *_notes(whole, settings)),
     )
 
 

@@ -41,6 +41,7 @@ from spanwise.evaluation.dataset import (
     open_sources,
     resolve_frame,
 )
+from spanwise.evaluation.hints import hints_of
 from spanwise.evaluation.tables import TalliedBlock, Walked
 from spanwise.formats import ReadKeywords, says_label_rules
 from spanwise.mentions import MentionTables
@@ -263,7 +264,10 @@ def _searched(walked: Walked, settings: Looking) -> Slices:
         flips=settings.flips,
         systems=systems,
         comparison=tuple(pairs),
-        notes=_notes(walked, number, [*systems.values(), *pairs]),
+        notes=(
+            *hints_of(walked.inputs, walked.sides, labels=settings.over != "hidden"),
+            *_notes(walked, number, [*systems.values(), *pairs]),
+        ),
     )
 
 

@@ -18,6 +18,7 @@ from spanwise.document.confidence import (
 from spanwise.views import PAGE, PAPER, SHOWN, Section, View, cells
 from spanwise.views import wording as say
 from spanwise.views.cells import Block, Cell, Chart, Column, Grid, Paragraphs, Phrase, ShareBar
+from spanwise.views.inputs import pairing
 from spanwise.views.judging import ENOUGH, calibration, daggers, within
 
 MOST_LABELS = 20
@@ -48,7 +49,7 @@ def confidence_view(document: Confidence) -> View:
             ]
         ),
         sections=(*sections, _scores_of_all(document), _equal_of_all(document)),
-        notes=document.notes,
+        notes=(*document.notes, *pairing(document.inputs)),
         inputs=tuple(
             replace(row, role="dev") if row.role.startswith("dev") else row for row in document.inputs
         ),

@@ -1,8 +1,8 @@
-"""The files that a document was made from, for pages."""
+"""The files that a document was made from, and how predictions were paired with gold."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import asdict
 
@@ -40,3 +40,26 @@ def _row(one: Input) -> list[Cell]:
 def _aligned(one: Input) -> str:
     fields = asdict(one.alignment) if one.alignment else {}
     return ", ".join(f"{say.attribute(key)} {value}" for key, value in fields.items() if value is not None)
+
+
+def pairing(inputs: Sequence[Input], *, unplaced: str = "count as wrong") -> Iterator[str]:
+    """How predictions were aligned or paired with gold, where that was a guess or changed something.
+
+    Args:
+        unplaced: what becomes of mentions that could not be placed.
+    """
+    gold = next((row for row in inputs if row.role == "gold"), None)
+    for row in inputs:
+        if row.role != "predicted":
+            continue
+        name = say.visible(row.system or row.path or "the predictions")
+        done = row.alignment
+        if done is not None and done.how != "strict" and (done.changed_tokens or done.unplaced):
+            parts = []
+            if done.changed_tokens:
+                parts.append(f"{say.plural(done.changed_tokens, 'token')} differ from gold")
+            if done.unplaced:
+                parts.append(f"{say.plural(done.unplaced, 'mention')} could not be placed and {unplaced}")
+            yield f"{name} was aligned by {done.how}: {', '.join(parts)}."
+        elif row.paired == "in order" and gold is not None and None in (gold.tokens, row.tokens):
+            yield f"The sentences of {name} were paired with gold in order; neither text nor ids confirm it."

@@ -13,6 +13,7 @@ from spanwise.rates import LEAK_RATES
 from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Section, View, cells
 from spanwise.views import wording as words
 from spanwise.views.cells import Cell, Chart, Column, Grid, Paragraphs, Phrase, Quote, QuotePiece
+from spanwise.views.inputs import pairing
 from spanwise.views.sentences import sentence_p
 
 NONE_IS_NOT_NONE = "None found is not none: 0 of n still allows the upper end of its interval."
@@ -163,7 +164,7 @@ def leaks_view(document: Leaks) -> View:
         about=cells.words("leaks · what masking leaves readable"),
         verdict=verdict,
         sections=(*sections, _paper(document), _differences(document)),
-        notes=document.notes,
+        notes=(*document.notes, *pairing(document.inputs, unplaced="mask nothing")),
         inputs=document.inputs,
         systems=tuple(systems),
     )

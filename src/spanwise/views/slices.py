@@ -20,6 +20,7 @@ from spanwise.views import PAPER, SCREEN, SHOWN, Section, View, cells
 from spanwise.views import wording as say
 from spanwise.views.cells import Block, Cell, Clause, Column, Grid, Number, Phrase, ShareBar
 from spanwise.views.commands import reading_options
+from spanwise.views.inputs import pairing
 
 
 def slices_view(document: Slices) -> View:
@@ -37,7 +38,7 @@ def slices_view(document: Slices) -> View:
         about=cells.words(f"weak slices, over {_score(document)}"),
         verdict=cells.joined(verdicts),
         sections=(*sections, *_next(document), _weak_of_all(document), _different_of_all(document)),
-        notes=document.notes,
+        notes=(*document.notes, *pairing(document.inputs)),
         inputs=document.inputs,
         systems=tuple(document.systems),
     )

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from spanwise.averages import spread
 from spanwise.diagnosis import lettering
-from spanwise.document import DocumentLike, Input, Interval, Settings, given
+from spanwise.document import DocumentLike, Interval, Settings, given
 from spanwise.document.evaluation import DatasetRuns, Evaluation, ScoreGrid
 from spanwise.document.loading import as_document
 from spanwise.document.scores import PRIMARY, Comparison, Finding, ScoreTest, SystemScores
@@ -24,6 +24,7 @@ from spanwise.views import has_view, sentences, silver
 from spanwise.views import view as view_of
 from spanwise.views import wording as say
 from spanwise.views.cells import Clause, joined, literal, words
+from spanwise.views.inputs import pairing
 from spanwise.views.standing import decides, family_of, tested_on, turned
 
 MOST_NAMED = 3  # systems, labels and datasets named in a sentence; the rest are counted
@@ -463,7 +464,7 @@ def _checks(document: ScoreGrid) -> Iterator[str]:
             for row in part.comparisons:
                 if row.identical:
                     yield f"{' and '.join(map(say.visible, row.systems))} give the same predictions."
-    yield from _pairing(document.inputs)
+    yield from pairing(document.inputs)
     yield from _units(document, settings)
     if isinstance(document, Study) and document.plan:
         if document.plan.missing:
@@ -512,25 +513,6 @@ def _unknown_labels(part: DatasetRuns) -> Iterator[str]:
             number = say.plural(sum(unknown.values()), "prediction")
             have = "has a label" if sum(unknown.values()) == 1 else "have labels"
             yield f"{number} of {say.visible(name)} {have} that gold lacks: {named}{more}."
-
-
-def _pairing(inputs: Sequence[Input]) -> Iterator[str]:
-    """How predictions were aligned or paired with gold, where that was a guess or changed something."""
-    gold = next((row for row in inputs if row.role == "gold"), None)
-    for row in inputs:
-        if row.role != "predicted":
-            continue
-        name = say.visible(row.system or row.path or "the predictions")
-        done = row.alignment
-        if done is not None and done.how != "strict" and (done.changed_tokens or done.unplaced):
-            parts = []
-            if done.changed_tokens:
-                parts.append(f"{say.plural(done.changed_tokens, 'token')} differ from gold")
-            if done.unplaced:
-                parts.append(f"{say.plural(done.unplaced, 'mention')} could not be placed and count as wrong")
-            yield f"{name} was aligned by {done.how}: {', '.join(parts)}."
-        elif row.paired == "in order" and gold is not None and None in (gold.tokens, row.tokens):
-            yield f"The sentences of {name} were paired with gold in order; neither text nor ids confirm it."
 
 
 def _units(document: ScoreGrid, settings: Settings | StudySettings) -> Iterator[str]:

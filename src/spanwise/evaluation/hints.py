@@ -9,11 +9,12 @@ import numpy as np
 from msgspec import Struct
 
 from spanwise.columns import Column, Ints, ints
-from spanwise.corpus import Corpus, Mentions
+from spanwise.corpus import Corpus, Mentions, with_one_labelling
 from spanwise.document import Input
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import SystemScores
 from spanwise.errors import differ_only_in, many
+from spanwise.evaluation.choices import Block
 
 # By how much starts and ends would have to move, in which words.
 MOVES: Mapping[tuple[int, int], str] = {
@@ -79,15 +80,11 @@ def _ways(corpus: Corpus, gold: Mentions, predicted: Mentions) -> dict[str, int]
     """How many predicted mentions lie where gold has one, for each other way to read them."""
     placed = predicted.placed
     sentence, start, end = (column[placed] for column in (predicted.sentence, predicted.start, predicted.end))
-    width = int(max(gold.end.max(), end.max(initial=0))) + 3
-
-    def keys(sentences: Column, starts: Column, ends: Column) -> Ints:
-        return ints((sentences * width + starts + 1) * width + ends + 1)
-
-    wanted = np.unique(keys(gold.sentence, gold.start, gold.end))
+    width = _width(gold.end, end)
+    wanted = np.unique(_keys(gold.sentence, gold.start, gold.end, width))
 
     def found(sentences: Column, starts: Column, ends: Column) -> int:
-        return int(np.count_nonzero(np.isin(keys(sentences, starts, ends), wanted)))
+        return int(np.count_nonzero(np.isin(_keys(sentences, starts, ends, width), wanted)))
 
     ways = {name: found(sentence, start + first, end + last) for (first, last), name in MOVES.items()}
     ways[LATER] = found(sentence - 1, start, end)
@@ -100,6 +97,16 @@ def _ways(corpus: Corpus, gold: Mentions, predicted: Mentions) -> dict[str, int]
     return ways
 
 
+def _width(*ends: Column) -> int:
+    """More than any position, also of mentions that are moved by one."""
+    return int(max(end.max(initial=0) for end in ends)) + 3
+
+
+def _keys(sentences: Column, starts: Column, ends: Column, width: int) -> Ints:
+    """A number for each span; equal spans of a sentence have equal numbers."""
+    return ints((sentences * width + starts + 1) * width + ends + 1)
+
+
 def _inside(corpus: Corpus, mentions: Mentions) -> int:
     """How many mentions begin or end inside a word."""
     assert corpus.token_start is not None and corpus.token_end is not None
@@ -110,33 +117,106 @@ def _inside(corpus: Corpus, mentions: Mentions) -> int:
     return int(np.count_nonzero(mentions.placed & ~(begins & stops)))
 
 
+class Sides(Struct, frozen=True, eq=False):
+    """Gold and the predictions of one system: how many mentions, and of which labels."""
+
+    gold: int
+    predicted: int
+    right: int
+    known: Sequence[str]  # the labels of gold
+    given: Sequence[str]  # the labels of predictions
+    signs: Signs | None = None
+
+    @classmethod
+    def of(cls, corpus: Corpus, gold: Mentions, predicted: Mentions) -> Sides:
+        """Compare the mentions of one block."""
+        mine, other = with_one_labelling([gold, predicted])
+        width = _width(mine.end, other.end)
+        keys = [_keys(side.sentence, side.start, side.end, width) for side in (mine, other)]
+        labeled = [key * len(mine.labels) + side.label for key, side in zip(keys, (mine, other), strict=True)]
+        same, right = (
+            int(np.count_nonzero(np.isin(theirs, ours) & other.placed)) for ours, theirs in (keys, labeled)
+        )
+        known, given = (
+            tuple(side.labels[code] for code in np.unique(side.label).tolist()) for side in (mine, other)
+        )
+        signs = Signs.of(corpus, mine, other, same, right)
+        return cls(len(mine), len(other), right, known, given, signs)
+
+    @classmethod
+    def of_block(cls, block: Block) -> dict[str, Sides]:
+        """Gold and the predictions of every system in one block."""
+        gold = block.gold.mentions
+        return {name: cls.of(block.corpus, gold, predicted) for name, predicted in block.systems.items()}
+
+    def __add__(self, other: Sides) -> Sides:
+        signs = [side.signs for side in (self, other) if side.signs is not None]
+        return Sides(
+            self.gold + other.gold,
+            self.predicted + other.predicted,
+            self.right + other.right,
+            sorted({*self.known, *other.known}),
+            sorted({*self.given, *other.given}),
+            signs[0] + signs[1] if len(signs) == 2 else next(iter(signs), None),
+        )
+
+    @classmethod
+    def added(cls, blocks: Sequence[Mapping[str, Sides]]) -> dict[str, Sides]:
+        """Add up the sides of several blocks, system by system."""
+        total: dict[str, Sides] = {}
+        for block in blocks:
+            for name, sides in block.items():
+                total[name] = total[name] + sides if name in total else sides
+        return total
+
+    @property
+    def identical(self) -> bool:
+        """Whether every mention is predicted, and no other."""
+        return self.gold == self.predicted == self.right > 0
+
+
 def hints(document: Evaluation, signs: Mapping[str, Signs]) -> tuple[str, ...]:
     """What a reader should check before believing the scores; at most a few sentences for each system."""
-    inputs = {entry.system: entry for entry in document.inputs if entry.role == "predicted"}
-    gold = document.inputs[0]
-    several = len(document.systems) > 1
-    found: list[str] = []
-    for name, system in document.systems.items():
-        own = _of_system(gold, inputs.get(name), system, signs.get(name))
-        found += [f"{name}: {hint}." if several else f"{hint[0].upper()}{hint[1:]}." for hint in own]
-    return (*found, *_of_scheme(document.inputs))
+    sides = {name: _scored(system, signs.get(name)) for name, system in document.systems.items()}
+    return hints_of(document.inputs, sides, nothing=", so that F1 is 0 and precision undefined")
 
 
-def _of_system(gold: Input, entry: Input | None, system: SystemScores, signs: Signs | None) -> list[str]:
+def _scored(system: SystemScores, signs: Signs | None) -> Sides:
     overall, labels = system.exact.overall, system.exact.labels
+    known = [name for name, cell in labels.items() if cell.gold]
+    given = [name for name, cell in labels.items() if cell.predicted]
+    return Sides(overall.gold, overall.predicted, overall.correct, known, given, signs)
+
+
+def hints_of(
+    inputs: Sequence[Input], systems: Mapping[str, Sides], *, labels: bool = True, nothing: str = ""
+) -> tuple[str, ...]:
+    """What a reader should check before believing what is said of some systems.
+
+    Args:
+        inputs: the files, gold first.
+        labels: whether the labels of predictions matter.
+        nothing: what follows where nothing is predicted.
+    """
+    entries = {entry.system: entry for entry in inputs if entry.role == "predicted"}
+    found: list[str] = []
+    for name, sides in systems.items():
+        own = _of_system(inputs[0], entries.get(name), sides, labels=labels, nothing=nothing)
+        found += [_sentence(hint, name if len(systems) > 1 else None) for hint in own]
+    return (*found, *_of_scheme(inputs))
+
+
+def _of_system(gold: Input, entry: Input | None, sides: Sides, *, labels: bool, nothing: str) -> list[str]:
+    signs = sides.signs
     if entry is not None and _seems_swapped(gold, entry):
         return ["the names of the files suggest that gold and predictions are swapped"]
     same_file = entry is not None and entry.sha256 is not None and entry.sha256 == gold.sha256
-    if overall.f1 == 1 and (same_file or overall.gold >= COPIED):
+    if sides.identical and (same_file or sides.gold >= COPIED):
         return ["the predictions are identical to gold: make sure that they are not a copy of it"]
-    if overall.gold and not overall.predicted:
-        return ["no mention is predicted, so that F1 is 0 and precision undefined"]
-    known = [name for name, cell in labels.items() if cell.gold]
-    given = [name for name, cell in labels.items() if cell.predicted]
-    found = _twins([name for name in given if name not in known], known)
-    if not found and known and given and not {*known} & {*given}:
-        found.append(f"no predicted label occurs in gold: {_listed(given)} here, {_listed(known)} there")
-    if signs is None or not signs.predicted or not overall.gold:
+    if sides.gold and not sides.predicted:
+        return [f"no mention is predicted{nothing}"]
+    found = _of_labels(sides.known, sides.given) if labels else []
+    if signs is None or not signs.predicted or not sides.gold:
         return found
     if signs.way is not None:
         share = f"{signs.ways[signs.way]:,} of {many(signs.predicted, 'predicted mention')}"
@@ -144,9 +224,9 @@ def _of_system(gold: Input, entry: Input | None, system: SystemScores, signs: Si
     elif signs.inside >= max(SEVERAL, SOME * signs.predicted):
         found.append(
             f"{signs.inside:,} of {many(signs.predicted, 'predicted mention')} begin or end inside a word, "
-            "unlike those of gold: positions must count characters, not bytes"
+            "unlike those of gold: positions must count characters, not bytes or UTF-16 units"
         )
-    elif not found and signs.same > MOST * signs.predicted and signs.labeled <= FEW * signs.same:
+    elif labels and not found and signs.same > MOST * signs.predicted and signs.labeled <= FEW * signs.same:
         found.append(
             f"{signs.same:,} of {many(signs.predicted, 'predicted mention')} have the span of a gold "
             f"mention, but {signs.same - signs.labeled:,} of them another label: the labels may be mixed up"
@@ -157,6 +237,18 @@ def _of_system(gold: Input, entry: Input | None, system: SystemScores, signs: Si
             "they belong to these sentences"
         )
     return found
+
+
+def _of_labels(known: Sequence[str], given: Sequence[str]) -> list[str]:
+    found = _twins([name for name in given if name not in known], known)
+    if not found and known and given and not {*known} & {*given}:
+        found.append(f"no predicted label occurs in gold: {_listed(given)} here, {_listed(known)} there")
+    return found
+
+
+def _sentence(hint: str, system: str | None) -> str:
+    text = f"{hint[0].upper()}{hint[1:]}" if system is None else f"{system}: {hint}"
+    return text if text.endswith("?") else f"{text}."
 
 
 def _seems_swapped(gold: Input, entry: Input) -> bool:
