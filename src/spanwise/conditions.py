@@ -110,16 +110,6 @@ class Condition(Struct, frozen=True):
             criterion for clause in self.clauses for criterion in clause if criterion.attribute == attribute
         )
 
-    def mask(self, compare: Callable[[Criterion], Bools]) -> Bools:
-        """Where the condition holds; `compare` returns where a single comparison holds."""
-        result: Bools | None = None
-        for clause in self.clauses:
-            holds = np.logical_or.reduce([compare(criterion) for criterion in clause])
-            result = holds if result is None else result & holds
-        if result is None:
-            raise ChoiceError(f"the condition is empty.\n{_EXAMPLE}")
-        return np.asarray(result)
-
 
 def parse(text: str) -> Condition:
     """Parse a condition such as `label=MISC & toughness=UNSEEN-TOKENS & entity_length>=3`.
@@ -340,11 +330,6 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
     def of_tokens(cls, tokens: Column, vocabulary: Sequence[str], sentences: Column) -> WordSearch:
         """Search in sentences of tokens, which are codes into `vocabulary`."""
         return cls(tokens, vocabulary, ints(sentences))
-
-    @classmethod
-    def of_words(cls, words: Sequence[str]) -> WordSearch:
-        """Search in a single sentence."""
-        return cls(ints(np.arange(len(words))), words, ints([0, len(words)]))
 
     @classmethod
     def of_texts(cls, texts: Sequence[str]) -> WordSearch:

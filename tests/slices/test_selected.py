@@ -9,11 +9,12 @@ import pytest
 from scipy import special, stats
 
 import spanwise
+from spanwise.bitmaps import MentionRuns, packed
 from spanwise.conditions import parse
 from spanwise.evaluation.columns import mention_columns
 from spanwise.intervals import jackknife
 from spanwise.slices._search import Facet, Items, confirm, search, simultaneous
-from spanwise.slices.index import MentionRuns, SliceIndex, packed, weak_slices
+from spanwise.slices.index import SliceIndex, weak_slices
 from spanwise.uncertainty import halves
 
 RIGHT = [4, 3, 5, 4, 5, 3, 5, 3, 4, 4, 2, 5]  # of five items in each of twelve units

@@ -56,7 +56,9 @@ class DescribedMentions(Struct, frozen=True, eq=False):
 
     def mask(self, condition: str | Condition) -> Bools:
         """Which mentions meet a condition."""
-        return (parse(condition) if isinstance(condition, str) else condition).mask(self.compare)
+        clauses = (parse(condition) if isinstance(condition, str) else condition).clauses
+        met = [np.logical_or.reduce([self.compare(one) for one in clause]) for clause in clauses]
+        return np.asarray(np.logical_and.reduce(met))
 
     def compare(self, criterion: Criterion) -> Bools:
         """Which mentions meet one comparison; a mention without a value meets only `!=`."""

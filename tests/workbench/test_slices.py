@@ -17,12 +17,13 @@ from msgspec.structs import replace
 from typed import loaded
 
 import spanwise
+from spanwise.bitmaps import MentionRuns, packed
 from spanwise.conditions import Condition, Criterion, Operator, parse
 from spanwise.document.evaluation import Evaluation
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import Inputs, read_inputs
 from spanwise.evaluation.columns import MentionColumns, mention_columns
-from spanwise.slices.index import MentionRuns, NamedSlice, SliceIndex, packed, read_gate, written_slices
+from spanwise.slices.index import NamedSlice, SliceIndex, read_gate, written_slices
 from spanwise.workbench.drawing import ChosenView, Shown, view_of
 
 VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=6)

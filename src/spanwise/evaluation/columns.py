@@ -27,7 +27,7 @@ from spanwise.evaluation.counting import Whole
 from spanwise.formats import write_atomically
 from spanwise.matching import OUTCOMES
 from spanwise.mentions import MentionTable
-from spanwise.mentions.packing import coded
+from spanwise.mentions.packing import coded, tough_columns
 
 KIND = "spanwise columns"
 SCHEMA = 1
@@ -78,6 +78,23 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
     def column(self, side: str, name: str) -> Column:
         """One column of a side."""
         return self.arrays[f"{side}.{name}"]
+
+    def table(self, side: str, unit_of_sentence: Column) -> MentionTable:
+        """The mentions of a side as a table; `unit_of_sentence` is that of gold."""
+        columns = {
+            name: self.column(side, name)
+            for name in (
+                "sentence",
+                "start",
+                "end",
+                "label",
+                *(f"bucket.{name}" for name in self.head.buckets),
+            )
+        }
+        columns["unit"] = unit_of_sentence[columns["sentence"]]
+        if f"{side}.tough" in self.arrays:
+            columns |= tough_columns(self.column(side, "tough"), self.head.subsets)
+        return MentionTable(columns, self.head.labels, self.head.units)
 
     def mentions(self, side: str) -> Mentions:
         """The mentions of a side."""

@@ -64,6 +64,11 @@ def coded(table: MentionTable) -> dict[str, Column]:
     return columns
 
 
+def tough_columns(bits: Column, subsets: Sequence[str]) -> dict[str, Column]:
+    """The columns of tough subsets that are the bits of numbers."""
+    return {f"tough.{name}": (bits >> bit & 1).astype(bool) for bit, name in enumerate(subsets)}
+
+
 def in_order_of_gold(predicted: MentionTable) -> MentionTable:
     """The predictions that found a gold mention, which are in the order of gold, before all others."""
     return predicted.take(np.argsort(~predicted["right"], kind="stable"))
@@ -170,8 +175,7 @@ def _unpacked_side(codes: MentionCodes, columns: Sequence[PackedColumn]) -> Ment
     table = {"unit": unpacked["unit"], "label": unpacked["label"]}
     table |= {f"bucket.{name}": unpacked[f"bucket {name}"] for name in codes.buckets}
     if "tough" in unpacked:
-        tough = unpacked["tough"]
-        table |= {f"tough.{name}": (tough >> bit & 1).astype(bool) for bit, name in enumerate(codes.subsets)}
+        table |= tough_columns(unpacked["tough"], codes.subsets)
     return MentionTable(table, codes.labels, 0)
 
 

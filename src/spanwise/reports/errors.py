@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -12,28 +13,18 @@ from msgspec import UNSET, Struct, to_builtins
 from msgspec.structs import replace
 
 from spanwise import spreadsheet
+from spanwise.bitmaps import LABEL, Bitmaps, column_of, unpacked_bits, with_labels
 from spanwise.buckets import Bucket
-from spanwise.columns import ints
-from spanwise.conditions import (
-    AFTER,
-    BEFORE,
-    OUTCOME,
-    SEARCHABLE,
-    TEXT,
-    TOUGHNESS,
-    Condition,
-    Criterion,
-    WordSearch,
-    bucket_meets,
-    parse,
-    unsearchable_error,
-)
+from spanwise.columns import Bools, ints, offsets
+from spanwise.conditions import OUTCOME, TOUGHNESS, Condition, Criterion, WordSearch, parse
+from spanwise.conditions import words_of as finding
 from spanwise.document import Document, DocumentLike, given
 from spanwise.document.evaluation import Evaluation, GoldMention, PredictedMention, Sentence
 from spanwise.document.loading import as_document
 from spanwise.document.scores import BucketEdges, SystemScores, code_of
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError, InputError, unknown
+from spanwise.mentions import MentionTable
 from spanwise.reports.error_patterns import pattern_of_each
 from spanwise.tasks import pattern_name
 from spanwise.views import wording as say
@@ -142,16 +133,25 @@ def listing(
     kinds = _kinds(outcome)
     tough = None if tough is None else code_of(tough)
     errors = []
-    parts = _checked(document, gold, predicted, system, tough, dataset)
+    parts = _checked(document, gold, predicted, system, dataset)
     if runs is not None and not any(part.several(name) for part in parts for name in _systems(part, system)):
         whose = "every system" if system is None else f"the system {system!r}"
         raise ChoiceError(
             f"runs is {runs!r}, but {whose} has a single run here, whose errors no other run shares.\n"
             "Leave it out."
         )
+    clauses = [] if where is None else [*parse(where).clauses]
+    clauses += [] if bucket is None else [(Criterion(bucket[0], "=", (bucket[1],)),)]
+    clauses += [] if tough is None else [(Criterion(TOUGHNESS, "=", (tough,)),)]
+    scored = [scores for part in parts for scores in _scored(part)]
+    subsets = dict.fromkeys(name for scores in scored for name in scores.tough)
     named = len(parts) > 1
     for part in parts:
-        chosen = _chosen(part, kinds, gold, predicted, system, bucket, tough, where, over, runs)
+        chosen = _chosen(part, kinds, gold, predicted, system, over, runs)
+        if clauses:
+            # Names that only other datasets know are known here, too.
+            cuts = _cuts([*_scored(part), *scored])
+            chosen = [*compress(chosen, _meeting(chosen, cuts, subsets, Condition.of(clauses)))]
         chosen = chosen if pattern is None else _with_pattern(part, chosen, pattern, system)
         errors += [replace(error, dataset=part.name) for error in chosen] if named else chosen
     return errors
@@ -168,17 +168,10 @@ def _chosen(
     gold: str | None,
     predicted: str | None,
     system: str | None,
-    bucket: tuple[str, str] | None,
-    tough: str | None,
-    where: str | None,
     over: Over,
     runs: Agreeing | None,
 ) -> list[ListedError]:
     """The errors of one dataset."""
-    systems = _scored(shown)
-    if bucket is not None:
-        bucket = bucket[0], bucket_name(systems, *bucket)
-    meets = None if where is None else meeting(systems, parse(where))
     errors = []
     for error in _all(shown, system, over):
         if error.outcome not in kinds:
@@ -188,12 +181,6 @@ def _chosen(
         if gold is not None and (error.gold is None or error.gold.label != gold):
             continue
         if predicted is not None and (error.predicted is None or error.predicted.label != predicted):
-            continue
-        if tough is not None and tough not in error.subsets:
-            continue
-        if meets is not None and not meets(error):
-            continue
-        if bucket is not None and (error.consumed.buckets or {}).get(bucket[0]) != bucket[1]:
             continue
         errors.append(error)
     return errors
@@ -273,7 +260,6 @@ def _checked(
     gold: str | None,
     predicted: str | None,
     system: str | None,
-    tough: str | None,
     dataset: str | None,
 ) -> list[ShownDataset]:
     """The requested datasets, after checking that the document has sentences and the requested names."""
@@ -289,11 +275,6 @@ def _checked(
     for label in (gold, predicted):
         if label is not None and label not in labels:
             raise unknown("label", label, labels)
-    subsets: set[str] = {name for scores in scored for name in scores.tough}
-    if tough is not None and not subsets:
-        raise ChoiceError("tough subsets need training data.\nEvaluate with train=.")
-    if tough is not None and tough not in subsets:
-        raise unknown("tough subset", tough, subsets)
     if not holds_sentences(document):
         raise InputError(
             'the document holds no sentences.\nMake it again with examples="errors", or give the files.'
@@ -678,91 +659,20 @@ def _draw_row(
         pen.line(("", "    "), (side, f"{line.rstrip()} {side} {say.visible(mention.label)}"))
 
 
-# ---- the errors that a bucket or a condition chooses -----------------------------------------------
+# ---- the errors that a condition chooses -----------------------------------------------------------
 
 
-def bucket_name(systems: Sequence[SystemScores], attribute: str, requested: str) -> str:
-    """The name of a bucket, given by its name or by its contents as shown on the screen."""
-    tables = [scores.attributes for scores in systems]
-    of_mentions = {name for table in tables for name, scores in table.items() if scores.unit == "mention"}
-    if attribute not in of_mentions:
-        raise unknown("attribute of mentions in this result", attribute, of_mentions)
-    buckets = [bucket for table in tables if attribute in table for bucket in table[attribute].buckets]
-    names = {bucket.name for bucket in buckets}
-    by_contents: dict[str, str] = {}
-    for bucket in buckets:
-        contents = "".join(str(given(bucket.label)).split())
-        named = (contents, f"{bucket.name}{contents}", f"{bucket.name}({contents})")
-        by_contents |= dict.fromkeys(named, bucket.name)
-    if requested in names:
-        return requested
-    name = by_contents.get("".join(requested.split()))
-    if name is None:
-        raise unknown(f"bucket of {attribute}", requested, names)
-    return name
-
-
-def meeting(systems: Sequence[SystemScores], condition: Condition) -> Callable[[ListedError], bool]:
-    """A test of whether the mention of an error meets a condition, by its label, subsets and buckets."""
-    buckets: dict[str, dict[str, Bucket]] = {}
+def _cuts(systems: Iterable[SystemScores]) -> dict[str, Sequence[Bucket]]:
+    """The labels, outcomes and buckets that mentions may have; of buckets with one name, the first."""
+    labels: dict[str, None] = {}
+    cuts: dict[str, dict[str, Bucket]] = {OUTCOME: {kind: Bucket(kind, value=kind) for kind in KINDS}}
     for scores in systems:
+        labels |= dict.fromkeys(scores.confusion.labels)
         for name, table in scores.attributes.items():
             if table.unit == "mention":
-                rows = buckets.setdefault(name, {})
-                rows |= {edges.name: _bucket_of(edges) for edges in table.buckets}
-    subsets: set[str] = {name for scores in systems for name in scores.tough}
-    for name in condition.attributes:
-        if name not in ("label", TOUGHNESS, OUTCOME, *SEARCHABLE) and name not in buckets:
-            names = {*buckets, "label", TOUGHNESS, OUTCOME, *SEARCHABLE}
-            raise unknown("attribute of mentions in this result", name, names)
-    for value in (value for comparison in condition.comparisons(TOUGHNESS) for value in comparison.values):
-        if value not in subsets:
-            raise unknown("tough subset", value, subsets)
-
-    def holds(criterion: Criterion, error: ListedError) -> bool:
-        mention = error.consumed
-        if criterion.attribute == TOUGHNESS:
-            if mention is not error.gold:
-                return False  # predicted mentions are in no subset
-            return bool(set(criterion.values) & set(error.subsets)) == (criterion.operator == "=")
-        if criterion.attribute == "label":
-            return (mention.label in criterion.values) == (criterion.operator == "=")
-        if criterion.attribute == OUTCOME:
-            return (error.outcome in _kinds(criterion.values)) == (criterion.operator == "=")
-        if criterion.attribute in SEARCHABLE:
-            return _contains_words(error.sentence, mention, criterion)
-        name = (mention.buckets or {}).get(criterion.attribute)
-        bucket = None if name is None else buckets[criterion.attribute].get(name)
-        answer = None if bucket is None else bucket_meets(bucket, criterion)
-        if answer is None:
-            raise ChoiceError(
-                f"{str(criterion)!r} cannot be decided by the bucket {name} of {criterion.attribute}.\n"
-                "Ask for a bucket, or cut the attribute there with buckets=."
-            )
-        return answer
-
-    def meets(error: ListedError) -> bool:
-        return bool(condition.mask(lambda criterion: np.asarray(holds(criterion, error))))
-
-    return meets
-
-
-def _contains_words(sentence: Sentence, mention: ShownMention, criterion: Criterion) -> bool:
-    """Whether a mention, or its sentence, contains any of the criterion's words or phrases."""
-    if criterion.operator not in ("=", "!=") or (sentence.tokens is UNSET and sentence.text is UNSET):
-        raise unsearchable_error(criterion)
-    search = (
-        WordSearch.of_words(sentence.tokens)
-        if sentence.tokens is not UNSET
-        else WordSearch.of_texts([sentence.text or ""])
-    )
-    span = (ints([value]) for value in (0, mention.start, mention.end))
-    if criterion.attribute in (BEFORE, AFTER):
-        window = search.neighbours(*span, side=criterion.attribute)
-    else:
-        window = search.mentions(*span) if criterion.attribute == TEXT else search.around(ints([0]))
-    is_found = any(bool(search.containing(value, *window)[0]) for value in criterion.values)
-    return is_found == (criterion.operator == "=")
+                own = {edges.name: _bucket_of(edges) for edges in table.buckets}
+                cuts[name] = {**own, **cuts.get(name, {})}
+    return with_labels(tuple(labels), {name: tuple(cut.values()) for name, cut in cuts.items()})
 
 
 def _bucket_of(edges: BucketEdges) -> Bucket:
@@ -776,3 +686,65 @@ def _bucket_of(edges: BucketEdges) -> Bucket:
         label=edges.label or "",
         rest=edges.rest,
     )
+
+
+def _meeting(
+    errors: Sequence[ListedError],
+    cuts: Mapping[str, Sequence[Bucket]],
+    subsets: Iterable[str],
+    asked: Condition,
+) -> Bools:
+    """Which errors are about a mention that meets a condition."""
+    clauses = [
+        [
+            Criterion(OUTCOME, one.operator, tuple(_kinds(one.values))) if one.attribute == OUTCOME else one
+            for one in clause
+        ]
+        for clause in asked.clauses
+    ]
+    sentences = [*{id(error.sentence): error.sentence for error in errors}.values()]
+    table = _table(errors, sentences, cuts, subsets)
+    bitmaps = Bitmaps(table, cuts, words=finding(_search(sentences), table.__getitem__))
+    return unpacked_bits(bitmaps.mask(Condition.of(clauses)), len(errors))
+
+
+def _table(
+    errors: Sequence[ListedError],
+    sentences: Sequence[Sentence],
+    cuts: Mapping[str, Sequence[Bucket]],
+    subsets: Iterable[str],
+) -> MentionTable:
+    """The mentions that errors are about, whose tough subsets are those of gold mentions."""
+    mentions = [error.consumed for error in errors]
+    number = {id(sentence): at for at, sentence in enumerate(sentences)}
+    values: dict[str, list[str | None]] = {
+        name: [(mention.buckets or {}).get(name) for mention in mentions] for name in cuts
+    }
+    values[LABEL] = [mention.label for mention in mentions]
+    values[OUTCOME] = [error.outcome for error in errors]
+    columns: dict[str, object] = {}
+    for name, cut in cuts.items():
+        code = {bucket.name: at for at, bucket in enumerate(cut)}
+        columns[column_of(name)] = ints([code.get(value or "", len(cut)) for value in values[name]])
+    for name in subsets:
+        columns[f"tough.{name}"] = np.array([name in error.subsets for error in errors], dtype=bool)
+    columns["of_gold"] = np.array([isinstance(mention, GoldMention) for mention in mentions], dtype=bool)
+    return MentionTable.of(
+        labels=(), units=1, unit=ints(np.zeros(len(errors))),
+        sentence=ints([number[id(error.sentence)] for error in errors]),
+        start=ints([mention.start for mention in mentions]),
+        end=ints([mention.end for mention in mentions]),
+        **columns,
+    )  # fmt: skip
+
+
+def _search(sentences: Sequence[Sentence]) -> WordSearch | None:
+    """Search in the words of sentences; None if some are without text."""
+    if all(sentence.tokens is not UNSET for sentence in sentences):
+        words = [sentence.tokens or () for sentence in sentences]
+        code: dict[str, int] = {}
+        tokens = ints([code.setdefault(word, len(code)) for own in words for word in own])
+        return WordSearch.of_tokens(tokens, [*code], offsets([len(own) for own in words]))
+    if all(sentence.text is not UNSET for sentence in sentences):
+        return WordSearch.of_texts([sentence.text or "" for sentence in sentences])
+    return None

@@ -14,13 +14,14 @@ import numpy as np
 from msgspec import Struct, structs
 
 from spanwise.alignment import TokenDifference
+from spanwise.bitmaps import unpacked_bits
 from spanwise.columns import Bools, Ints
 from spanwise.conditions import Condition, Criterion, parse
 from spanwise.document.scores import ScoreTest
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation.columns import MentionColumns
 from spanwise.matching import OUTCOMES
-from spanwise.slices.index import SliceIndex, SystemBits, unpacked_bits
+from spanwise.slices.index import SliceIndex, SystemBits
 from spanwise.views.wording import tough
 from spanwise.workbench.bench import sentence_sha
 from spanwise.workbench.guard import MOST_CONDITIONS, Place, Remedy
@@ -396,9 +397,7 @@ def gold_mark(index: SliceIndex, row: int, words: Sequence[str], *, chosen: bool
     columns, gold = index.columns, index.gold
     start, end = int(columns.column("gold", "start")[row]), int(columns.column("gold", "end")[row])
     between = "" if columns.head.positions == "character" else " "
-    tough: tuple[str, ...] = ()
-    if gold.tough is not None:
-        tough = tuple(name for bit, name in enumerate(gold.subsets) if int(gold.tough[row]) >> bit & 1)
+    tough = tuple(name for name, member in gold.table.named("tough").items() if member[row])
     return GoldMark(
         row=row,
         start=start,

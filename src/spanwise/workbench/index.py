@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, Struct
 
+from spanwise.bitmaps import ones
 from spanwise.conditions import Condition
 from spanwise.document import to_encodable
 from spanwise.document.evaluation import Evaluation, PackedMeasure
@@ -28,7 +29,7 @@ from spanwise.gates.merging import differing
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure
 from spanwise.settings import CONFIDENCE, CORRECTION
-from spanwise.slices.index import FoundSlices, SliceIndex, ones, weak_slices
+from spanwise.slices.index import FoundSlices, SliceIndex, weak_slices
 from spanwise.uncertainty import MOST_SHUFFLES, Resampling
 from spanwise.workbench.child import ReportTask, SearchTask, report_of
 from spanwise.workbench.jobs import Child, inside

@@ -23,11 +23,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from spanwise import __version__
+from spanwise.bitmaps import unpacked_bits
 from spanwise.columns import Ints
 from spanwise.conditions import SENTENCE, TEXT, TOUGHNESS, Condition, parse
 from spanwise.document.scores import PRIMARY
 from spanwise.matching import OUTCOMES
-from spanwise.slices.index import SliceIndex, unpacked_bits
+from spanwise.slices.index import SliceIndex
 from spanwise.views import wording as words
 from spanwise.workbench.api import (
     answering,
