@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from spanwise.document import Document, DocumentLike, Input
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.loading import as_document
-from spanwise.views.cells import Block, Clause, Grid, Phrase
-
-Surface: TypeAlias = Literal["screen", "page", "paper"]
-EVERYWHERE: tuple[Surface, ...] = ("screen", "page", "paper")
-SHOWN: tuple[Surface, ...] = ("screen", "page")  # in the layout of screens and pages
-PAPER: tuple[Surface, ...] = ("paper",)  # LaTeX, Markdown, CSV and notebooks: one table over all systems
-PAGE: tuple[Surface, ...] = ("page",)
-SCREEN: tuple[Surface, ...] = ("screen",)
+from spanwise.views.cells import EVERYWHERE as EVERYWHERE
+from spanwise.views.cells import PAGE as PAGE
+from spanwise.views.cells import PAPER as PAPER
+from spanwise.views.cells import SCREEN as SCREEN
+from spanwise.views.cells import SHOWN as SHOWN
+from spanwise.views.cells import Block, Clause, Grid, Phrase, Surface
 
 
 class Section(Struct, frozen=True):
@@ -39,10 +36,16 @@ class Section(Struct, frozen=True):
     on: tuple[Surface, ...] = EVERYWHERE
     group: str = ""
 
+    def is_on(self, surface: Surface) -> bool:
+        """Whether a surface shows it: not if all it has are tables for others."""
+        others = (isinstance(block, Grid) and surface not in block.on for block in self.blocks)
+        return surface in self.on and not all(others)
+
     @property
     def table(self) -> Grid | None:
-        """Its first table that has rows, or None."""
-        return next((block for block in self.blocks if isinstance(block, Grid) and block.rows), None)
+        """Its first table that has rows and is for papers, or None."""
+        tables = (block for block in self.blocks if isinstance(block, Grid) and "paper" in block.on)
+        return next((table.shown_on("paper") for table in tables if table.rows), None)
 
 
 class Remark(Struct, frozen=True):
@@ -66,6 +69,7 @@ class View(Struct, frozen=True, kw_only=True):
         inputs: the files, listed at the top of a screen with facts about the `dataset`.
         facts: what a screen says at the top if it does not list files.
         systems: the names of systems in the order of their colours.
+        tables: the names of tables in the order of papers, if that is not the order of the sections.
     """
 
     title: str
@@ -79,18 +83,25 @@ class View(Struct, frozen=True, kw_only=True):
     dataset: DatasetFacts | None = None
     facts: tuple[Phrase, ...] = ()
     systems: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
 
     def on(self, surface: Surface) -> list[Section]:
         """The sections that a surface shows; papers show tables alone."""
-        shown = [section for section in self.sections if surface in section.on]
-        return [section for section in shown if section.table] if surface == "paper" else shown
+        shown = [section for section in self.sections if section.is_on(surface)]
+        if surface != "paper":
+            return shown
+        if self.tables:
+            shown.sort(key=lambda section: self.tables.index(section.name))
+        return [section for section in shown if section.table]
 
 
 VIEWS = {
     "agreement": "agreement:agreement_view",
     "changes": "changes:changes_view",
+    "comparison": "evaluation:evaluation_view",
     "confidence": "confidence:confidence_view",
     "description": "description:description_view",
+    "evaluation": "evaluation:evaluation_view",
     "leaks": "leaks:leaks_view",
     "curve": "planning:curve_view",
     "plan": "planning:plan_view",

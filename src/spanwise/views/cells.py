@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.views import wording as say
+
+Surface: TypeAlias = Literal["screen", "page", "paper"]
+EVERYWHERE: tuple[Surface, ...] = ("screen", "page", "paper")
+SHOWN: tuple[Surface, ...] = ("screen", "page")  # in the layout of screens and pages
+PAPER: tuple[Surface, ...] = ("paper",)  # LaTeX, Markdown, CSV and notebooks: one table over all systems
+PAGE: tuple[Surface, ...] = ("page",)
+SCREEN: tuple[Surface, ...] = ("screen",)
+
 
 # ---- words -----------------------------------------------------------------------------------------
 
@@ -68,6 +75,7 @@ class Number(Struct, frozen=True):
         letters: the letters of the systems that it is significantly better than, shown raised.
         weak: whether its test was not significant, shown in grey, or in Markdown in brackets.
         std: its standard deviation over runs, in a separate column in CSV.
+        spread: the deviation as shown after the number; empty if `text` has it, or if there is none.
         style: how screens and pages show it, as for `Phrase`.
     """
 
@@ -78,14 +86,33 @@ class Number(Struct, frozen=True):
     weak: bool = False
     std: float | None = None
     style: str = ""
+    spread: str = ""
 
 
 class Interval(Struct, frozen=True):
-    """Both ends of an interval as they are in the document, and as they are shown to readers."""
+    """Both ends of an interval as they are in the document, and as they are shown to readers.
+
+    `mark` follows on screens and pages, where its meaning is explained.
+    """
 
     ends: tuple[float | None, float | None]
     text: str
     style: str = ""
+    mark: str = ""
+
+
+class Phrases(Struct, frozen=True):
+    """Several texts in one cell, each in its style; `caution` stands before them, except in papers."""
+
+    parts: tuple[Phrase, ...]
+    caution: str = ""
+
+
+class Strip(Struct, frozen=True):
+    """A score and its interval, drawn on the axis of the column; papers leave it out."""
+
+    value: float | None
+    ends: Sequence[float | None] | None
 
 
 class ShareBar(Struct, frozen=True):
@@ -96,9 +123,13 @@ class ShareBar(Struct, frozen=True):
 
 
 class NamedNumbers(Struct, frozen=True):
-    """Names with numbers, one after another: as many as fit on a screen, all on a page."""
+    """Names with numbers, one after another: as many as fit on a screen, all on a page.
+
+    The names are faint, or with `strong` the numbers bold.
+    """
 
     pairs: tuple[tuple[str, str], ...]
+    strong: bool = False
 
 
 class QuotePiece(Struct, frozen=True):
@@ -117,7 +148,7 @@ class MarkedText(Struct, frozen=True):
 
 
 PaperCell: TypeAlias = str | Number | Interval  # what can be typeset, and written as CSV
-Cell: TypeAlias = PaperCell | Phrase | ShareBar | NamedNumbers | MarkedText
+Cell: TypeAlias = PaperCell | Phrase | Phrases | ShareBar | Strip | NamedNumbers | MarkedText
 
 
 def points(value: float | None, style: str = "") -> Number:
@@ -130,10 +161,12 @@ def signed(value: float | None, style: str = "") -> Number:
     return Number(value, say.signed(value), style=style)
 
 
-def interval(ends: Sequence[float | None] | None, *, differs: bool = False, style: str = "") -> Interval:
+def interval(
+    ends: Sequence[float | None] | None, *, differs: bool = False, style: str = "", mark: str = ""
+) -> Interval:
     """An interval of a score, or of a difference."""
     low, high = ends or (None, None)
-    return Interval((low, high), say.signed_interval(ends) if differs else say.interval(ends), style)
+    return Interval((low, high), say.signed_interval(ends) if differs else say.interval(ends), style, mark)
 
 
 def count(value: float | None) -> Number:
@@ -163,12 +196,13 @@ def rounded(cell: PaperCell, decimals: int) -> PaperCell:
     Examples:
         >>> rounded(points(0.92163), 2).text, rounded(count(12), 2).text
         ('92.16', '12')
+        >>> rounded(Number(0.01163, "+1.2 ±0.1", std=0.00062), 2).text
+        '+1.16 ±0.06'
     """
     if isinstance(cell, Number):
-        value, std = cell.value, cell.std
-        forms = (say.points, say.signed, partial(_spread, std=std))
-        text = next((form(value, decimals) for form in forms if form(value, 1) == cell.text), cell.text)
-        return replace(cell, text=text)
+        forms = (say.points, say.signed)
+        texts = {_around(form, cell, 1): _around(form, cell, decimals) for form in reversed(forms)}
+        return replace(cell, text=texts.get(cell.text, cell.text))
     if isinstance(cell, Interval):
         both = (say.interval, say.signed_interval)
         text = next(
@@ -178,16 +212,22 @@ def rounded(cell: PaperCell, decimals: int) -> PaperCell:
     return cell
 
 
-def _spread(mean: float | None, places: int, *, std: float | None) -> str:
-    return say.spread(mean, std, places)
+def _around(form: Callable[[float | None, int], str], number: Number, places: int) -> str:
+    """The number, followed by its deviation over runs if it has one."""
+    around = f" ±{say.points(number.std, places)}" if say.defined(number.std) else ""
+    return form(number.value, places) + around
 
 
 def text_of(cell: Cell) -> str:
     """The text of a cell as it is shown to readers, without marks."""
     if isinstance(cell, str):
         return cell
-    if isinstance(cell, ShareBar):
+    if isinstance(cell, ShareBar | Strip):
         return ""
+    if isinstance(cell, Number) and cell.spread:
+        return f"{cell.text} ±{cell.spread}"
+    if isinstance(cell, Phrases):
+        return "".join(part.text for part in cell.parts)
     if isinstance(cell, NamedNumbers):
         return "  ".join(f"{name} {text}" for name, text in cell.pairs)
     if isinstance(cell, MarkedText):
@@ -196,6 +236,13 @@ def text_of(cell: Cell) -> str:
 
 
 # ---- blocks ----------------------------------------------------------------------------------------
+
+
+class StripAxis(Struct, frozen=True):
+    """What a column of strips is drawn on: the scores that it must reach, and the score that it marks."""
+
+    reach: tuple[float, ...]
+    mark: float | None = None
 
 
 class Column(Struct, frozen=True):
@@ -207,6 +254,12 @@ class Column(Struct, frozen=True):
         rank: columns with the highest rank are dropped first; those with rank 0 are always kept.
         names: whether it holds names, which are cut in the middle because they differ at their ends.
         wide: the width from which a screen shows it at all.
+        on: the surfaces that show it.
+        paper: its title in papers, if that differs.
+        axis: what its strips are drawn on.
+        bare: whether screens leave out deviations over runs.
+        place: the place of its system in the ranking, for a column about one of several systems.
+        letter: the letter of that system, the title on screens if names do not fit.
     """
 
     title: str = ""
@@ -217,16 +270,50 @@ class Column(Struct, frozen=True):
     rank: int = 0
     names: bool = False
     wide: int = 0
+    on: tuple[Surface, ...] = EVERYWHERE
+    paper: str = ""
+    axis: StripAxis | None = None
+    bare: bool = False
+    place: int | None = None
+    letter: str = ""
+
+
+class Room(Struct, frozen=True):
+    """How many columns about systems fit on a screen, which shows the best systems.
+
+    The columns before them take `first` cells, each system `each`; names of up to `title` cells are titles.
+    """
+
+    first: int
+    each: int
+    title: int
 
 
 class Grid(Struct, frozen=True):
-    """Rows of cells in columns; a screen shows the first `most` rows and says how many `noun` are left."""
+    """Rows of cells in columns; a screen shows the first `most` rows and says how many `noun` are left.
+
+    `under` has a line for each row, or None: what a screen shows below the row.
+    """
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     most: int | None = None
     noun: str = ""
     indent: int = 2  # on a screen
+    on: tuple[Surface, ...] = EVERYWHERE
+    room: Room | None = None
+    under: Sequence[Flow | None] = ()
+
+    def shown_on(self, surface: Surface) -> Grid:
+        """The table with the columns that a surface shows."""
+        at = [number for number, column in enumerate(self.columns) if surface in column.on]
+        if len(at) == len(self.columns):
+            return self
+        return replace(
+            self,
+            columns=[self.columns[number] for number in at],
+            rows=[[row[number] for number in at] for row in self.rows],
+        )
 
 
 class Paragraphs(Struct, frozen=True):
@@ -302,7 +389,10 @@ def more(left: int, noun: str = "") -> tuple[Flow, ...]:
     return (Flow([[Phrase(text, "faint")]]),) if left > 0 else ()
 
 
-def table(titles: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Grid:
+def table(
+    titles: Sequence[str], rows: Sequence[Sequence[Cell]], on: tuple[Surface, ...] = EVERYWHERE
+) -> Grid:
     """Rows under titles, with numbers to the right."""
     numeric = [any(isinstance(row[at], Number) for row in rows) for at in range(len(titles))]
-    return Grid([Column(title, right) for title, right in zip(titles, numeric, strict=True)], rows)
+    columns = [Column(title, right) for title, right in zip(titles, numeric, strict=True)]
+    return Grid(columns, rows, on=on)

@@ -14,7 +14,6 @@ from spanwise.document.scores import PRIMARY, Confusion, ScoreTest, SystemScores
 from spanwise.document.study import PairDiagnosis, Study
 from spanwise.reports._charts import PAGE, Style, axis_range, errors, evaluation, marks, shortened, titled
 from spanwise.reports._charts.svg import svg
-from spanwise.reports._levels import level_rows
 from spanwise.reports.html.analyses import cost_parts, panel
 from spanwise.reports.html.opening import opening
 from spanwise.reports.html.packing import contents
@@ -29,6 +28,7 @@ from spanwise.reports.html.views import cards_of
 from spanwise.views import sentences as sentences
 from spanwise.views import wording as words
 from spanwise.views.lookups import inner_keys, label_order, reversals, scored_labels
+from spanwise.views.parts import level_rows
 from spanwise.views.shown import (
     ShownDataset,
     both_ends,

@@ -26,9 +26,11 @@ from spanwise.views.cells import (
     NamedNumbers,
     Number,
     Paragraphs,
+    Phrases,
     Quote,
     QuotePiece,
     ShareBar,
+    Strip,
     text_of,
 )
 from spanwise.views.confidence import CHARTS as KINDS
@@ -100,7 +102,7 @@ def _block(
 ) -> Markup | None:
     match block:
         case Grid():
-            return _table(block, section) if block.rows else None
+            return _table(block.shown_on("page"), section) if block.rows and "page" in block.on else None
         case Paragraphs():
             opening = Markup('<p class="note">' if block.style == "faint" else "<p>")
             return Markup("\n").join(opening + isolated(text) + Markup("</p>") for text in block.texts)
@@ -190,7 +192,11 @@ def _cell(cell: Cell) -> Markup:
     if isinstance(cell, MarkedText):
         source = Markup('<br><small class="source">{}</small>').format(visible(cell.source))
         return Markup("<bdi>{}</bdi>{}").format(_pieces(cell.pieces), source if cell.source else "")
+    if isinstance(cell, Phrases):
+        return Markup(cell.caution) + Markup("").join(map(_cell, cell.parts))
     text = escape(visible(text_of(cell)))
+    if isinstance(cell, Strip):
+        return text
     if isinstance(cell, Number):
         letters = Markup("<sup>{}</sup>").format(cell.letters) if cell.letters else ""
         bold = cell.best or cell.style in ("strong", "score")

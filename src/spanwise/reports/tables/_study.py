@@ -9,16 +9,17 @@ from msgspec.structs import replace
 
 from spanwise.document.scores import PRIMARY_SCORES, BucketLead
 from spanwise.document.study import AttributeWise, BlockTest, ModelWise, PairedTest, Spread, Study
-from spanwise.reports.tables import _result
-from spanwise.reports.tables._result import marked, ranged
-from spanwise.reports.tables._table import Table
+from spanwise.reports.tables._table import Table, paper
 from spanwise.views import sentences as sentences
 from spanwise.views import wording as say
 from spanwise.views.cells import Number, count, p_value, points, signed
 from spanwise.views.cells import PaperCell as Cell
 from spanwise.views.dataset import TINY, mentions
 from spanwise.views.lookups import differing, greyed, inner_keys, reversals, score_path, slice_words
+from spanwise.views.parts import ranged
+from spanwise.views.scores import in_words
 from spanwise.views.standing import family_of, study_letters, tested_in, tested_on
+from spanwise.views.systems import marked
 
 
 def over_runs(spread: Spread | None) -> Number:
@@ -488,7 +489,7 @@ def factors(document: Study, *, short: bool = False) -> Table | None:
 
 def statements(document: Study, *, short: bool = False) -> Table | None:
     """One sentence per question, ready for a paper."""
-    return _result.statements(document)
+    return paper(in_words(document))
 
 
 def rank_flips(document: Study, *, short: bool = False) -> Table | None:

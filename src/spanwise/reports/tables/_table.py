@@ -13,7 +13,7 @@ from spanwise.reports.tables._latex import TexColumn, latex, typeset
 from spanwise.spreadsheet import to_csv
 from spanwise.views import Section
 from spanwise.views.cells import Cell as ViewCell
-from spanwise.views.cells import Interval, Number, ShareBar, rounded, text_of
+from spanwise.views.cells import Interval, Number, ShareBar, Strip, rounded, text_of
 from spanwise.views.cells import PaperCell as Cell
 from spanwise.views.wording import UNDEFINED, defined, visible
 
@@ -160,16 +160,19 @@ def paper(section: Section) -> Table | None:
     table = section.table
     if table is None:
         return None
+    drawn = (ShareBar, Strip)
     kept = [
-        at for at in range(len(table.columns)) if not any(isinstance(row[at], ShareBar) for row in table.rows)
+        at for at in range(len(table.columns)) if not any(isinstance(row[at], drawn) for row in table.rows)
     ]
-    header = tuple(table.columns[at].title for at in kept)
+    header = tuple(table.columns[at].paper or table.columns[at].title for at in kept)
     rows = tuple(tuple(_plain_cell(row[at]) for at in kept) for row in table.rows)
     return Table(section.name, section.caption or section.note or str(section.title), header, rows)
 
 
 def _plain_cell(cell: ViewCell) -> Cell:
-    return cell if isinstance(cell, (str, Number, Interval)) else text_of(cell)
+    if isinstance(cell, Number) and cell.spread:
+        return replace(cell, text=text_of(cell), spread="")
+    return cell if isinstance(cell, str | Number | Interval) else text_of(cell)
 
 
 def _is_empty(row: Sequence[Cell]) -> bool:

@@ -56,10 +56,10 @@ def render(
     color = wants_color() if color is None else color
     document = as_document(document)
     match document:
-        case _ if has_view(document):
-            lines = _view.lines(document, room, seconds if document.kind in TIMED else None)
         case Evaluation() | Study():
             lines = _answer.lines(document, room, seconds, saved, detail, command)
+        case _ if has_view(document):
+            lines = _view.lines(document, room, seconds if document.kind in TIMED else None)
         case _:
             module, function = SCREENS[document.kind].split(":")
             timing = (seconds,) if document.kind in TIMED else ()

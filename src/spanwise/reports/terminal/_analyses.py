@@ -24,8 +24,9 @@ from spanwise.reports.terminal._layout import (
     sentence,
     text,
 )
-from spanwise.reports.terminal._result import costs
+from spanwise.reports.terminal._view import sections_lines
 from spanwise.views import wording as say
+from spanwise.views.scores import costs
 from spanwise.views.wording import visible
 
 # ---- placement -------------------------------------------------------------------------------------
@@ -48,7 +49,7 @@ def placement_lines(document: PlacementDocument, width: int) -> list[ScreenLine]
         *banner(document, None),
         *files(document.inputs, width),
         *_answers(document, width),
-        *costs(document, width),
+        *sections_lines(filter(None, [costs(document)]), width),
         *_policies(document, width),
         *_strings(document, width),
         *_left(document, width),

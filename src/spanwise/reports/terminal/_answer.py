@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.study import Study
-from spanwise.reports.terminal import Detail, _result, _several, _study
+from spanwise.reports.terminal import Detail, _study
 from spanwise.reports.terminal._layout import (
     ScreenLine,
     few_units,
@@ -18,7 +18,10 @@ from spanwise.reports.terminal._layout import (
     warnings,
 )
 from spanwise.reports.terminal._tasks import tasks
+from spanwise.reports.terminal._view import sections_lines
 from spanwise.views import wording as say
+from spanwise.views.evaluation import evaluation_sections, left_out
+from spanwise.views.systems import ShownSystems
 from spanwise.views.verdict import shown_findings, verdict
 
 MOST_LINES = 60  # of a study's screen, unless it is shown in full
@@ -46,10 +49,9 @@ def lines(
         if full:
             return [*top, *_study.sections(document, width), *in_words(document, width), *below]
         return [*top, *_study.main_sections(document, width, MOST_LINES - len(top) - len(below) - 4), *below]
-    screen = _result if len(document.systems) == 1 else _several
     return [
         *top,
-        *screen.sections(document, width, {}, full=full),
+        *sections_lines(evaluation_sections(ShownSystems(document)), width, left_out(document, full=full)),
         *(in_words(document, width) if full and len(document.systems) > 1 else []),
         *few_units(document, width),
         *_data(document, width, seconds),

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from msgspec import UNSET, Struct
 from rich.cells import cell_len, set_cell_size  # knows emoji clusters; unicodedata varies by Python
 
-from spanwise.document import Alignment, Document, Input, Settings
+from spanwise.document import Alignment, Document, Input
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import Bounded, Confusion, ScoreTest, SystemScores
@@ -23,6 +23,7 @@ from spanwise.views.cells import Column as Column
 from spanwise.views.commands import quoted as _quoted
 from spanwise.views.commands import reading_options
 from spanwise.views.statements import statements
+from spanwise.views.systems import few_mark
 from spanwise.views.wording import visible
 
 Piece: TypeAlias = tuple[str, str]  # text and the name of its style
@@ -42,12 +43,6 @@ STYLES = {
     "mark": "cyan",
     "score": "bold cyan",
 }
-
-
-class AxisColumn(Column, frozen=True):
-    """A column of drawings with a drawn title, such as the axis over intervals."""
-
-    axis: Stretch | None = None
 
 
 def text(value: object, style: str = "") -> ScreenLine:
@@ -220,7 +215,7 @@ def _natural(column: Column, cells: Sequence[ScreenCell]) -> int:
 
 
 def _axis(column: Column) -> Stretch | None:
-    return column.axis if isinstance(column, AxisColumn) else None
+    return None if column.axis is None else Scale.around(column.axis.reach).axis
 
 
 def _least(column: Column, natural: int) -> int:
@@ -535,20 +530,6 @@ def _warned(words: str) -> ScreenLine:
     return [("! ", "warn"), *text(words)]
 
 
-def interval_title(settings: Settings) -> str:
-    """`95% CI`, with a dagger if too few units were resampled."""
-    return f"{100 * settings.confidence:.0f}% CI" + ("†" if settings.few_units else "")
-
-
-def mark(settings: Settings, cell: Bounded | ScoreTest) -> str:
-    """A dagger if few units contain the cell, unless there are few overall and the column title has one."""
-    if isinstance(cell, ScoreTest):
-        few = (cell.units or FEW_UNITS) < FEW_UNITS
-    else:
-        few = cell.few_units is not UNSET
-    return "†" if few and not settings.few_units and settings.resamples else ""
-
-
 def around(std: float | None) -> ScreenLine:
     """A standard deviation over runs, shown after the mean; empty if there is none."""
     return [(f" ±{say.points(std)}", "faint")] if say.defined(std) else []
@@ -563,7 +544,7 @@ def few_units(document: Evaluation, width: int) -> list[ScreenLine]:
         words = [f"† few {settings.unit}s: intervals rest on {say.plural(settings.units, settings.unit)}"]
     else:
         words = [say.capital(carried) for carried in say.carried(document.systems, settings.unit)]
-        if any(mark(settings, cell) for cell in _shown_cells(document)):
+        if any(few_mark(settings, cell) for cell in _shown_cells(document)):
             words.append(f"† fewer than {FEW_UNITS} {settings.unit}s contain it: the interval is unreliable")
     return [line for text in words for line in ([], *sentence(text, width, style="faint"))]
 

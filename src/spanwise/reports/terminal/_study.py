@@ -21,7 +21,6 @@ from spanwise.document.study import (
     Study,
     SubsetSpread,
 )
-from spanwise.reports.terminal import _result, _several
 from spanwise.reports.terminal._layout import (
     BucketContents,
     Column,
@@ -36,14 +35,17 @@ from spanwise.reports.terminal._layout import (
     size,
     text,
 )
+from spanwise.reports.terminal._view import sections_lines
 from spanwise.statistics import LEVEL
 from spanwise.views import sentences as sentences
 from spanwise.views import wording as say
 from spanwise.views.dataset import TINY
+from spanwise.views.evaluation import evaluation_sections, left_out
 from spanwise.views.lookups import differing, greyed, inner_keys, reversals, slice_words
 from spanwise.views.shown import ShownDataset, study_shown
 from spanwise.views.standing import alone, decides, family_of, study_letters, tested_in, tested_on
 from spanwise.views.statements import out_of_reach
+from spanwise.views.systems import ShownSystems
 
 MOST_FLIPS = 8
 MOST_DATASETS = 3  # the maximum number of datasets shown one by one
@@ -97,9 +99,7 @@ def main_sections(document: Study, width: int, room: int) -> list[ScreenLine]:
         tables["rank flips"] = _flips(document, width)
     else:
         for dataset in study_shown(document.without_sentences()):
-            several_systems = len(dataset.runs) > 1
-            screen = _several.sections if several_systems else _result.sections
-            evaluated = screen(dataset.averaged, width, dataset.deviations, full=False)
+            evaluated = _evaluated([dataset], width, full=False)
             tables |= {f"table {at}": table for at, table in enumerate(_parted(evaluated))}
     tables["model"] = _model_wise(analyses.model_wise, width)
     result: list[ScreenLine] = []
@@ -127,12 +127,15 @@ def _parted(lines: Sequence[ScreenLine]) -> list[list[ScreenLine]]:
     return parts
 
 
-def _evaluated(shown: Sequence[ShownDataset], width: int, *, brief: bool = False) -> list[ScreenLine]:
+def _evaluated(
+    shown: Sequence[ShownDataset], width: int, *, brief: bool = False, full: bool = True
+) -> list[ScreenLine]:
     """The sections about systems from the screen of an evaluation, with means over runs."""
     result: list[ScreenLine] = []
     for dataset in shown:
-        sections = _result.sections if len(dataset.runs) == 1 else _several.sections
-        result += sections(dataset.averaged, width, dataset.deviations, brief=brief)
+        sections = evaluation_sections(ShownSystems(dataset.averaged, dataset.deviations), notes=not brief)
+        without = left_out(dataset.document, full=full, brief=brief)
+        result += sections_lines(sections, width, without)
     return result
 
 

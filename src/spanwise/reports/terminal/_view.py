@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+
+from msgspec.structs import replace
 
 from spanwise.document import Document
 from spanwise.reports.terminal._layout import (
+    Scale,
     ScreenCell,
     ScreenLine,
     and_more,
@@ -17,6 +20,7 @@ from spanwise.reports.terminal._layout import (
     heading,
     packed,
     sentence,
+    size,
     tail,
     text,
     warnings,
@@ -25,13 +29,19 @@ from spanwise.views import Section, View, view
 from spanwise.views.cells import (
     ArcQuote,
     Cell,
+    Column,
     Flow,
     Grid,
+    Interval,
     MarkedText,
     NamedNumbers,
+    Number,
     Paragraphs,
     Phrase,
+    Phrases,
+    Room,
     ShareBar,
+    Strip,
     text_of,
 )
 
@@ -40,9 +50,15 @@ def lines(document: Document, width: int, seconds: float | None) -> list[ScreenL
     """All sections that a screen shows."""
     shown = view(document)
     result = [*banner(document, seconds), *_top(shown, width)]
-    for section in shown.on("screen"):
-        result += section_lines(section, width)
-    return result
+    return [*result, *sections_lines(shown.on("screen"), width)]
+
+
+def sections_lines(
+    sections: Iterable[Section], width: int, without: Collection[str] = ()
+) -> list[ScreenLine]:
+    """The sections that screens show, except those with some names."""
+    shown = [section for section in sections if section.is_on("screen") and section.name not in without]
+    return [line for section in shown for line in section_lines(section, width)]
 
 
 def _top(shown: View, width: int) -> list[ScreenLine]:
@@ -57,15 +73,13 @@ def section_lines(section: Section, width: int) -> list[ScreenLine]:
     result: list[ScreenLine] = heading(str(section.title), section.note, width) if section.title else [[]]
     for block in section.blocks:
         match block:
-            case Grid():
-                result += _table(block, width)
+            case Grid() if "screen" in block.on:
+                result += _table(block.shown_on("screen"), width)
             case Paragraphs():
                 for words in block.texts:
                     result += sentence(str(words), width, indent=block.indent, style=block.style)
             case Flow():
-                room = max(12, width // 2 - 6) if block.tails else 0
-                parts = [_phrases(part, room) for part in block.parts]
-                result += flow(parts, width, indent=block.indent, join=block.join)
+                result += _flow(block, width)
             case ArcQuote():
                 result += sentence(" ".join(block.tokens), width)
                 for right, what, how in block.remarks:
@@ -74,30 +88,86 @@ def section_lines(section: Section, width: int) -> list[ScreenLine]:
 
 
 def _table(table: Grid, width: int) -> list[ScreenLine]:
-    most = len(table.rows) if table.most is None else table.most
     shown = [at for at, column in enumerate(table.columns) if column.wide <= width]
-    rows = [[_cell(row[at]) for at in shown] for row in table.rows[:most]]
-    columns = [table.columns[at] for at in shown]
-    return [
-        *grid(columns, rows, width, indent=table.indent),
-        *and_more(len(table.rows) - most, width, table.noun),
+    left_out: list[ScreenLine] = []
+    if table.room is not None:
+        shown, left_out = _best_systems(table, table.room, shown, width)
+    columns = _titled([table.columns[at] for at in shown], table.room)
+    most = len(table.rows) if table.most is None else table.most
+    rows = [
+        [_cell(row[at], column) for at, column in zip(shown, columns, strict=True)]
+        for row in table.rows[:most]
     ]
+    drawn = grid(columns, rows, width, indent=table.indent)
+    if table.under:
+        first = len(drawn) - len(rows)
+        below = [*([None] * first), *table.under]
+        drawn = [
+            line
+            for row, flowing in zip(drawn, below, strict=False)
+            for line in (row, *(_flow(flowing, width) if flowing else ()))
+        ]
+    return [*drawn, *left_out, *and_more(len(table.rows) - most, width, table.noun)]
 
 
-def _cell(cell: Cell) -> ScreenCell:
+def _best_systems(
+    table: Grid, room: Room, shown: list[int], width: int
+) -> tuple[list[int], list[ScreenLine]]:
+    """The columns with the systems ranked, as many as fit, and a line that says so if some do not."""
+    places = {at: place for at in shown if (place := table.columns[at].place) is not None}
+    ranked = sorted(places, key=places.__getitem__)
+    kept = ranked[: max(1, (width - room.first) // room.each)]
+    first = min(places)
+    before = [at for at in shown if at < first]
+    after = [at for at in shown if at > first and at not in places]
+    words = f"the best {len(kept)} of {len(ranked)} systems; all are in the JSON"
+    note = flow([text(words, "faint")], width, indent=2) if len(kept) < len(ranked) else []
+    return [*before, *kept, *after], note
+
+
+def _titled(columns: Sequence[Column], room: Room | None) -> list[Column]:
+    """The columns, those of systems with their letters as titles if a name does not fit."""
+    names = [column.title for column in columns if column.place is not None]
+    if room is None or all(size(text(name)) <= room.title for name in names):
+        return list(columns)
+    return [replace(column, title=column.letter or column.title) for column in columns]
+
+
+def _cell(cell: Cell, column: Column) -> ScreenCell:
     match cell:
         case str():
             return cell
         case ShareBar():
             return bar(cell.share, style=cell.style)
+        case Strip():
+            axis = column.axis
+            assert axis is not None
+            return Scale.around(axis.reach).strip(cell.value, cell.ends, mark=axis.mark)
+        case NamedNumbers(pairs=pairs, strong=True):
+            return packed([[*text(f"{name} "), (number, "strong")] for name, number in pairs])
         case NamedNumbers():
             return packed(
                 [[*text(f"{name} ", "faint"), (number, "")] for name, number in cell.pairs], join="  "
             )
         case MarkedText():
             return text_of(cell)
+        case Phrases():
+            caution = [(cell.caution, "warn")] if cell.caution else []
+            return [*caution, *_phrases(cell.parts, 0)]
+        case Number(spread=spread, style=style, best=best):
+            style = style or ("strong" if best else "")
+            around = [(f" ±{spread}", "faint")] if spread and not column.bare else []
+            return [*text(cell.text, style), *around] if style or around else cell.text
+        case Interval(mark=mark) if mark:
+            return text(cell.text + mark, cell.style)
         case _:
             return text(cell.text, cell.style) if cell.style else cell.text
+
+
+def _flow(block: Flow, width: int) -> list[ScreenLine]:
+    room = max(12, width // 2 - 6) if block.tails else 0
+    parts = [_phrases(part, room) for part in block.parts]
+    return flow(parts, width, indent=block.indent, join=block.join)
 
 
 def _phrases(part: Sequence[Phrase], room: int) -> ScreenLine:
