@@ -19,6 +19,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from awaited import finished
@@ -29,7 +30,7 @@ from starlette.testclient import TestClient
 from starlette.types import Message
 
 import spanwise
-from spanwise.document.evaluation import Evaluation
+from spanwise.document.evaluation import Evaluation, PackedMeasure
 from spanwise.document.loading import load_summary
 from spanwise.evaluation.columns import MentionColumns, mention_columns
 from spanwise.workbench import bench as benches
@@ -215,14 +216,22 @@ def test_counts_of_an_earlier_version_are_stored_apart_from_their_results(tmp_pa
     for step in MIGRATIONS[:4]:
         old.executescript(step)
     old.execute("PRAGMA user_version = 4")
-    for number, counts in enumerate(('{"exact": "[1]", "fair": "[2]"}', "{}"), 1):
-        body = f'{{"scores": {{"f1": 0.5}}, "counts": {counts}}}'
+    packed = {
+        name: PackedMeasure(
+            name=name, scorer=name, family=None, tested=(), credit=None, share=1, paths=(), cells=(),
+            columns=(), rows="", row="",
+        )
+        for name in ("exact", "fair")
+    }  # fmt: skip
+    texts = {name: msgspec.json.encode([row]).decode() for name, row in packed.items()}
+    for number, counts in enumerate((texts, {}), 1):
+        body = msgspec.json.encode({"scores": {"f1": 0.5}, "counts": counts}).decode()
         old.execute("INSERT INTO result VALUES (?, ?, 'a', 'g', 's', 0, ?)", (number, f"{number}.json", body))
     old.close()
     store = Store(path)
     first, second = store.results("g")
     assert set(first.board.counted) == {"exact", "fair"} and second.board.counted == ()
-    assert store.counts(1, "exact") == "[1]" and store.counts(1, "fair") == "[2]"
+    assert {name: store.counts(1, name) for name in packed} == {name: [row] for name, row in packed.items()}
     assert first.board.scores == {"f1": 0.5}
     store.close()
 

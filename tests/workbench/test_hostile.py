@@ -326,6 +326,21 @@ def test_a_damaged_file_of_the_workbench_is_named_with_what_is_lost_without_it(
     assert "Traceback" not in error and error.count("\n") == 2
 
 
+@pytest.mark.parametrize("packed", ["x'ff00'", "'{'", "'[{}]'"])
+def test_damage_that_is_met_later_is_named_in_the_same_words(
+    packed: str, folder: Path, tmp_path: Path
+) -> None:
+    workspace = copied(folder, tmp_path / "runs")
+    with client_of(workspace) as client:
+        slug = client.get("/api/v1/golds").json()[0]["slug"]
+    path = workspace / ".spanwise" / "workbench.sqlite"
+    rewritten(f"UPDATE units SET packed={packed}")(path)
+    with client_of(workspace) as client:
+        for answer in (client.get(f"/g/{slug}"), client.get(f"/api/v1/golds/{slug}/leaderboard")):
+            assert answer.status_code == 422
+            assert str(path) in answer.text and "Move it away and start again; that loses" in answer.text
+
+
 @pytest.mark.parametrize(
     "content",
     [b"9" * 10_000_000, b"\xff\xfe\x00", b"0 http://x 1", b"99999999999999 http://x", b"-1 x", b"", b"1"],

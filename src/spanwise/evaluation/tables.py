@@ -43,7 +43,7 @@ class Walked(Struct, frozen=True, eq=False):
     inputs: tuple[Input, ...]
     marked: bool  # whether the data mark documents
     block: int | UnsetType  # the number of consecutive sentences per unit, where units are blocks
-    sides: Mapping[str, Sides]  # by system
+    sides: Mapping[str, Sides] = {}  # by system; not known of a saved result
 
     @classmethod
     def of(cls, parts: Sequence[TalliedBlock], context: BlockContext) -> Walked:

@@ -17,7 +17,7 @@ from msgspec import UNSET, Struct
 from spanwise.bitmaps import ones
 from spanwise.conditions import Condition
 from spanwise.document import to_encodable
-from spanwise.document.evaluation import Evaluation, PackedMeasure
+from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import load_summary
 from spanwise.document.scores import PRIMARY, Comparison
 from spanwise.errors import InputError
@@ -352,10 +352,8 @@ class Shelf:
 
     def _counts(self, result: Result, score: str) -> Measure:
         """The counts that a score is computed from: over all labels, or per label for a macro average."""
-        text = self.store.counts(result.id, PRIMARY[score][0])
-        measure = unpack_measures(msgspec.json.decode(text, type=list[PackedMeasure]), location=result.path)[
-            0
-        ]
+        packed = self.store.counts(result.id, PRIMARY[score][0])
+        measure = unpack_measures(packed, location=result.path)[0]
         return measure if score == "macro" else measure.cell_by_cell.select_paths([0])
 
     def _test(

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from spanwise.alignment import TokenDifference
+from spanwise.document.evaluation import PackedMeasure
 from spanwise.errors import InputError
 from spanwise.workbench.looks import MOST_LOOKS, AskedQuestion
 from spanwise.workbench.private import damaged_database
@@ -460,10 +461,17 @@ class Store:
         rows = self._rows("SELECT * FROM result WHERE id=?", [number])
         return _result(rows[0]) if rows else None
 
-    def counts(self, result: int, name: str) -> str:
-        """The packed counts per unit of a result; `name` is "exact" or "fair"."""
-        packed: str = self._rows("SELECT packed FROM units WHERE result=? AND name=?", [result, name])[0][0]
-        return packed
+    def counts(self, result: int, name: str) -> list[PackedMeasure]:
+        """The packed counts per unit of a result; `name` is "exact" or "fair".
+
+        Raises:
+            InputError: the file was damaged after it was opened, or where it was not looked at then.
+        """
+        with self._unharmed():
+            rows = self._rows("SELECT packed FROM units WHERE result=? AND name=?", [result, name])
+            if not rows:
+                raise ValueError("the counts of a result are missing")
+            return msgspec.json.decode(rows[0][0], type=list[PackedMeasure])
 
     # ---- slices
 
