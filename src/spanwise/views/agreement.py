@@ -12,6 +12,7 @@ from spanwise.views import wording as say
 from spanwise.views.cells import (
     Block,
     Cell,
+    Chart,
     Column,
     Grid,
     Paragraphs,
@@ -56,7 +57,9 @@ def agreement_view(document: Agreement) -> View:
         statements=tuple(map(cells.literal, level_sentences(document))),
         sections=(
             _overview(document),
+            *_drawn_pairs(document),
             *_papers(document),
+            *_drawn_ceiling(document),
             *_levels(document),
             _annotators(document),
             _ceiling(document),
@@ -155,6 +158,19 @@ def _ceiling(document: Agreement) -> Section:
     table = Grid([Column(), Column("F1", right=True), Column("95% CI")], rows)
     title = words("Agreement with the majority of the others")
     return Section("ceiling", title, (table,), "moves with their number", on=SHOWN)
+
+
+def _drawn_pairs(document: Agreement) -> Iterator[Section]:
+    if len(document.pairs) > 1:
+        note = "F1 with its interval, least agreement first"
+        yield Section("pairs-chart", words("Each pair"), (Chart("pairs"),), note, on=PAGE)
+
+
+def _drawn_ceiling(document: Agreement) -> Iterator[Section]:
+    if len(document.annotators) > 2:
+        note = "F1 of each annotator, and their mean" + ("; systems in orange" if document.systems else "")
+        title = words("Each against the majority of the others")
+        yield Section("ceiling-chart", title, (Chart("ceiling"),), note, on=PAGE)
 
 
 def _pairs(document: Agreement) -> Iterator[Section]:

@@ -81,6 +81,26 @@ def matrix(document: Agreement, style: Style) -> Drawing | None:
     return Drawing("pairs", "Pairwise F1 of annotators", chart, width, width, left, right, top, 6)
 
 
+MOST_PAIRS = 24  # in the chart of a page
+
+
+def agreement_page(document: Agreement, style: Style) -> list[Drawing]:
+    """The charts of the page: the F1 of each pair, and of each annotator against the others' majority."""
+    rows = []
+    for pair in document.pairs:
+        score, names = pair.overall.f1, " – ".join(map(words.visible, pair.annotators))
+        band = None if pair.interval is UNSET else pair.interval.get("f1")
+        says = f"{names}: F1 {words.points(score)}" + (f" ({words.interval(band)})" if band else "")
+        dot = Dot(None if score is None else 100 * score, points_pair(band), says)
+        shared = f"{words.count(pair.overall.both)} mentions alike"
+        rows.append((score, ChartRow(shortened(names, 22), shared, [dot], right=[words.points(score)])))
+    ranked = [row for score, row in sorted(rows, key=lambda one: one[0] or 0.0) if score is not None]
+    charts = [ceiling(document, style)]
+    if len(ranked) > 1:
+        charts.append(draw("pairs", "F1 of each pair", ranked[:MOST_PAIRS], ChartLayout(plot=200), style))
+    return [chart for chart in charts if chart is not None]
+
+
 def ceiling(document: Agreement, style: Style) -> Drawing | None:
     """F1 of annotators and systems against the majority of the others, with the mean of annotators."""
     ends = document.ceiling.interval

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.document import Document
+from spanwise.document.agreement import Agreement
 from spanwise.document.confidence import Confidence
 from spanwise.document.leaks import Leaks
 from spanwise.document.planning import LearningCurve, PlanDocument
@@ -38,6 +39,10 @@ from spanwise.views.inputs import files
 from spanwise.views.wording import visible
 
 WIDE = 6  # a table with more columns takes the whole width of the page
+LONG = 24  # characters; sections with longer titles are not in the navigation
+WRAPPED = 20  # characters; longer texts in tables are broken into lines
+WIDTHS = {"a4": 4, "a6": 6, "a7": 8, "wide12": 12}  # in twelfths of the page
+FULL = "wide12"
 
 
 class Card(Struct, frozen=True):
@@ -56,7 +61,9 @@ def view_parts(document: Document) -> dict[str, object]:
     cards = cards_of(sections, _charts(document), shown.systems)
     places: dict[str, str] = {}  # of several sections with one title, the first
     for card in cards:
-        places.setdefault(card.section.group or card.title, card.section.name)
+        title = card.section.group or str(card.section.title)
+        if len(title) <= LONG:
+            places.setdefault(title, card.section.name)
     return {
         "template": "view.html.jinja",
         "title": shown.title,
@@ -79,7 +86,26 @@ def cards_of(sections: Iterable[Section], charts: Mapping[str, Markup], systems:
             cards[-1].parts.extend(parts)
         elif parts:
             cards.append(Card(section, isolated(section.title), _width(section), parts))
-    return cards
+    return _filled(cards)
+
+
+def _filled(cards: Sequence[Card]) -> list[Card]:
+    """The cards, with the last one of each row widened until the row is full."""
+    filled: list[Card] = []
+    group, left = "", 0
+    for card in cards:
+        size = WIDTHS[card.width]
+        if filled and left and (size > left or card.section.group != group):
+            filled[-1] = _widened(filled[-1], left)
+            left = 0
+        group, left = card.section.group, (left or WIDTHS[FULL]) - size
+        filled.append(card)
+    return [*filled[:-1], _widened(filled[-1], left)] if left else filled
+
+
+def _widened(card: Card, by: int) -> Card:
+    size = min(WIDTHS[card.width] + by, WIDTHS[FULL])
+    return replace(card, width=next(name for name, own in WIDTHS.items() if own == size))
 
 
 def isolated(words: Clause) -> Markup:
@@ -92,9 +118,10 @@ def _width(section: Section) -> str:
     tables = [block for block in section.blocks if isinstance(block, Grid)]
     columns = max((len(table.columns) for table in tables), default=0)
     quotes = any(isinstance(block, Quote | ArcQuote) for block in section.blocks)
+    quotes |= any(isinstance(cell, MarkedText) for table in tables for row in table.rows for cell in row)
     if all(isinstance(block, Chart) for block in section.blocks):
         return "a4"
-    return "wide12" if columns > WIDE or quotes else "a6"
+    return FULL if columns > WIDE or quotes else "a6"
 
 
 def _block(
@@ -174,7 +201,11 @@ def _tag(name: str, content: Markup, kind: str, scope: bool = False) -> Markup:
 
 
 def _kind(cell: Cell, right: bool) -> str:
-    return "track" if isinstance(cell, ShareBar) else "r" if right else ""
+    if isinstance(cell, ShareBar):
+        return "track"
+    if isinstance(cell, MarkedText):
+        return "wrapped quoted"
+    return "r" if right else "wrapped" if len(text_of(cell)) > WRAPPED else ""
 
 
 def _cell(cell: Cell) -> Markup:
@@ -275,7 +306,15 @@ def _curve(document: Document) -> list[Drawing]:
     return planning.curve_drawings(document, Style(PAGE))
 
 
+def _agreement(document: Document) -> list[Drawing]:
+    from spanwise.reports._charts import analyses
+
+    assert isinstance(document, Agreement)
+    return analyses.agreement_page(document, Style(PAGE))
+
+
 CHARTS: dict[str, Callable[[Document], list[Drawing]]] = {
+    "agreement": _agreement,
     "confidence": _confidence,
     "curve": _curve,
     "leaks": _leaks,
