@@ -48,9 +48,11 @@ def _implied_score(rows: list[Any]) -> float | None:
 def scores(path: Path, draw: random.Random) -> None:
     """Evaluate confidence scores, or keep the mentions above a threshold."""
     if draw.random() < 0.7:
-        from spanwise.calibration import MISSING, read_scored
+        from spanwise.calibration import read_scored
+        from spanwise.settings import OPTIONS
 
-        spanwise.apply_threshold(read_scored(str(path)), 0.5, missing=draw.choice(MISSING))
+        missing = draw.choice(OPTIONS["apply"]["missing"].choices)
+        spanwise.apply_threshold(read_scored(str(path)), 0.5, missing=missing)
     else:
         spanwise.confidence(seeds.gold(), {"a": str(path)}, resamples=draw.choice([0, 5])).to_json()
 

@@ -375,6 +375,11 @@ def _like(name: str, help: str, **differs: Any) -> Setting:
     return SETTINGS[name]._replace(help=help, **differs)
 
 
+def _examples(what: str) -> Setting:
+    """The option for how many examples a document lists."""
+    return Setting("examples", f"the maximum number of {what} shown (default: 20)", 20, group="show", least=0)
+
+
 _SCORES = (
     Setting(
         "score_column", "the column of token scores in a file of columns, a number from 0 or a name",
@@ -386,7 +391,7 @@ _SCORES = (
     ),
     Setting(
         "missing", "a mention without a score is an error (default), or gets the lowest score", "error",
-        choices=("error", "lowest"), noun="way to treat a missing score",
+        choices=("error", "lowest"), noun="way to treat missing scores",
     ),
 )  # fmt: skip
 _PLACING = (
@@ -479,7 +484,7 @@ _VERBS: dict[str, tuple[str | Setting, ...]] = {
             "names separated by commas, or all, fu20, fu19 (default: fu20,label); tough subsets are always "
             "included", default="fu20,label",
         ),
-        "attribute", "buckets", "vocabulary", "lowercase", "align", *_in_parts("search"),
+        "attribute", "buckets", "vocabulary", "lowercase", "align", *_in_parts("search"), "redact",
     ),
     "confidence": (
         Setting(
@@ -516,6 +521,7 @@ _VERBS: dict[str, tuple[str | Setting, ...]] = {
             default="none",
         ),
         "buckets", "resamples", "seed", "unit", "align", *_in_parts("count"),
+        _examples("leaking sentences on the page"), "redact",
     ),
     "tuples": (
         Setting(
@@ -536,13 +542,13 @@ _VERBS: dict[str, tuple[str | Setting, ...]] = {
         ),
         Setting("response", "the field of answers with the raw response", metavar="FIELD"),
         Setting("train", "training data, for seen and unseen facts", metavar="FILE"),
-        "resamples", "seed", "unit", "workers",
+        "resamples", "seed", "unit", "workers", _examples("units with an error on the page"), "redact",
     ),
     "describe": (
         "train",
         _like("name", "the name of the dataset (default: the file's stem)"),
         _like("attributes", "names separated by commas, or all (default), fu20, fu19", default="all"),
-        "vocabulary", "lowercase", *_in_parts("describe"),
+        "vocabulary", "lowercase", *_in_parts("describe"), _examples("conflicts"), "redact",
     ),
     "agree": (
         Setting(
@@ -557,14 +563,17 @@ _VERBS: dict[str, tuple[str | Setting, ...]] = {
             "tokens", "what token measures compare (default: label)", "label", choices=("label", "iob2")
         ),
         Setting("gamma", "also compute gamma (extra 'agreement'; slow)", False),
+        _examples("sentences"), "redact",
     ),
     "suspects": (
         "train",
         Setting("dev", "more annotated text; may be repeated", type=list, metavar="FILE", often=True),
         Setting(
-            "top", "the maximum number of suspects listed (default: 200; 0: all)", 200, least=1, often=True
+            "top", "the maximum number of suspects listed (default: 200; 0: all)", 200,
+            bounds=(lambda value: value is None or value >= 0, "0 or more"),
+            often=True,
         ),
-        "align", *_in_parts("read files"),
+        "align", *_in_parts("read files"), "redact",
     ),
     "place": (
         Setting(

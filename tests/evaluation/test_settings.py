@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import spanwise
-from spanwise.cli.main import parser_of
-from spanwise.settings import SETTINGS
-from spanwise.workbench.jobs import OPTIONS
+from spanwise.cli.main import COMMANDS, parser_of
+from spanwise.settings import OPTIONS, SETTINGS
+from spanwise.workbench.jobs import OPTIONS as UPLOADS
 
 GOLD = [["B-PER", "I-PER", "O"], ["B-LOC", "O", "O"]]
 PREDICTED = {"one": [["B-PER", "O", "O"], ["B-LOC", "O", "O"]], "two": GOLD}
@@ -85,7 +85,7 @@ def test_another_matcher_leaves_exact_and_relaxed_scores_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [(name, setting) for name, values in OPTIONS.items() for setting in values]
+    ("name", "value"), [(name, setting) for name, values in UPLOADS.items() for setting in values]
 )
 def test_evaluate_accepts_what_an_upload_may_choose(name: str, value: str) -> None:
     options: dict[str, Any] = {name: value}
@@ -100,3 +100,31 @@ def test_a_reading_flag_without_a_default_documents_the_default_of_read() -> Non
         if setting.group == "read" and setting.usual is not None
     }
     assert usual == {name: keywords[name].default for name in usual}
+
+
+FUNCTIONS: dict[str, Any] = {
+    "slices": spanwise.find_slices,
+    "confidence": spanwise.confidence,
+    "leaks": spanwise.leaks,
+    "tuples": spanwise.tuples,
+    "describe": spanwise.describe,
+    "suspects": spanwise.suspects,
+}
+OF_ALL = {"gold", "source", "systems", "name", "command", "engine", "reading"}
+
+
+@pytest.mark.parametrize("verb", FUNCTIONS)
+def test_every_keyword_of_another_function_is_declared(verb: str) -> None:
+    parameters = inspect.signature(FUNCTIONS[verb]).parameters.values()
+    keywords = {one.name for one in parameters if one.kind is one.KEYWORD_ONLY} - OF_ALL
+    assert keywords == {name for name, option in OPTIONS[verb].items() if option.keyword} - OF_ALL
+
+
+@pytest.mark.parametrize("verb", FUNCTIONS)
+def test_a_keyword_of_another_function_has_the_default_of_its_flag(verb: str) -> None:
+    assert verb in COMMANDS
+    parameters = inspect.signature(FUNCTIONS[verb]).parameters
+    for name in {*OPTIONS[verb]} & {*parameters} - {"workers"}:  # commands use all cores
+        default = parameters[name].default
+        listed = ",".join(default) if isinstance(default, tuple) else default
+        assert (OPTIONS[verb][name].default or None) == (listed or None), name

@@ -39,10 +39,19 @@ FORMAT = Format("bars", "tags with blanks between them, one sentence per line", 
 # The declarations that are added, without the code that does the work.
 EDITS: dict[str, list[Edit]] = {
     "a keyword": [
-        ("settings.py", 'Setting("redact"', 'Setting("loud", "shout", "show", bool, False, toml=bool),'),
+        ("settings.py", 'Setting("redact"', 'Setting("loud", "shout", False, toml=bool),'),
         ("evaluation/__init__.py", "redact: bool = False,", "loud: bool = False,"),
         ("evaluation/__init__.py", "reading=reading,\n    )  # fmt: skip\n    sources", "loud=loud,"),
         ("evaluation/choices.py", "redact: bool\n", "loud: bool"),
+    ],
+    "an option of another function": [
+        (
+            "settings.py",
+            '_like("seed", "random seed of the flips',
+            'Setting("calm", "breathe between flips", 1, least=1),',
+        ),
+        ("slices/__init__.py", "confirm: bool = False,", "calm: int = 1,"),
+        ("slices/__init__.py", "confirm: bool\n", "calm: int"),
     ],
     "an export": [
         (
@@ -139,6 +148,16 @@ def test_a_keyword_declared_once_works_in_python_and_in_a_study(copy: Path) -> N
         '[datasets.d]\ntest = "gold.bars"\n[systems.mine]\n'
     )
     _python(copy, "-m", "spanwise", "study", "study.toml", "--quiet", "--no-cache", "--json", "study.json")
+
+
+def test_an_option_of_a_function_declared_once_is_shown_parsed_and_checked(copy: Path) -> None:
+    assert "--calm CALM" in _python(copy, "-m", "spanwise", "slices", "--help-all")
+    call = [sys.executable, "-m", "spanwise", "slices", "gold.bars", "mine.bars", "--format", "bars"]
+    environment = {**os.environ, "PYTHONPATH": str(copy)}
+    done = subprocess.run([*call, "--calm", "0"], cwd=copy, env=environment, capture_output=True, text=True)
+    assert done.stderr == "spanwise: --calm is 0, but must be a whole number of 1 or more.\n"
+    given = "'gold.bars', 'mine.bars', format='bars', calm=2"
+    _python(copy, "-c", f"import spanwise; spanwise.find_slices({given})")
 
 
 @pytest.mark.parametrize("what", EDITS)

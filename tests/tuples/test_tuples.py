@@ -279,7 +279,7 @@ def test_choices_are_checked(tmp_path: Path) -> None:
         ({"mentions": "given"}, "must be 'predicted' or 'gold'"),
         ({"undirected": "leds"}, "no type of tuples is called 'leds'. Did you mean 'leads'?"),
         ({"unit": "document"}, "the data mark no documents"),
-        ({"resamples": -1}, "must be a whole number of 0 or more"),
+        ({"resamples": -1}, "must be between 0 and 1,000,000"),
     ):
         with pytest.raises(ChoiceError) as caught:
             scored([GOLD], [PREDICTED], **options)

@@ -31,7 +31,7 @@ from spanwise.columns import Bools, Column, Floats, floats, ints
 from spanwise.corpus import Annotation, Mentions
 from spanwise.document.confidence import Confidence, ConfidenceSettings, SystemConfidence
 from spanwise.engines import Engine, engine_of
-from spanwise.errors import ChoiceError, InputError, many, unknown
+from spanwise.errors import ChoiceError, InputError, many
 from spanwise.evaluation import tables
 from spanwise.evaluation.choices import Block, Choices, Inputs
 from spanwise.evaluation.dataset import (
@@ -45,7 +45,8 @@ from spanwise.evaluation.hints import hints_of
 from spanwise.evaluation.tables import TalliedBlock, Walked
 from spanwise.formats import NO_SCORE, ReadKeywords, read, says_label_rules
 from spanwise.mentions import MentionTable, MentionTables
-from spanwise.settings import MOST_DRAWS
+from spanwise.options import CheckedOptions
+from spanwise.settings import check_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,7 +55,6 @@ __all__ = ["TOKEN_SCORES", "apply_threshold", "confidence", "read_scored"]
 
 Missing = Literal["error", "lowest"]
 TokenScores = Literal["product", "mean", "min"]
-MISSING: tuple[Missing, ...] = ("error", "lowest")
 TOKEN_SCORES: tuple[TokenScores, ...] = ("product", "mean", "min")
 FEW_TO_ORDER = 10  # right, wrong or equally scored predictions before the order of scores is remarked on
 ORDERED = 0.7  # how often the wrong one of two predictions has the higher score when that is remarked on
@@ -113,12 +113,7 @@ def confidence(
         >>> confidence(gold, {"mine": mine}, resamples=0).systems["mine"].overall.average_precision
         0.5
     """
-    options = ConfidenceOptions(
-        precision=precision, recall=recall, missing=missing, resamples=resamples, seed=seed, unit=unit,
-        attributes=attributes, buckets=buckets, command=command,
-    )  # fmt: skip
-    if token_scores not in TOKEN_SCORES:
-        raise unknown("way to join scores of tokens", token_scores, TOKEN_SCORES)
+    options = ConfidenceOptions.of(locals())
     columns = {} if score_column is None else {"columns": {"score": score_column}}
     runner = engine_of(engine)
 
@@ -155,34 +150,26 @@ def confidence(
 Sources = tuple[object, object, object]  # gold, predictions, training data
 
 
-class ConfidenceOptions(Struct, frozen=True, kw_only=True):
-    """The validated options of `confidence`."""
+class ConfidenceOptions(CheckedOptions, frozen=True, kw_only=True):
+    """The checked options of `confidence`."""
 
-    precision: float = 0.95
-    recall: float | None = None
-    missing: Missing = "error"
-    resamples: int = 1000
-    seed: int = 0
-    unit: str | None = None
-    attributes: str | Attribute | Iterable[str | Attribute] = "none"
-    buckets: Mapping[str, str | Strategy] | None = None
-    command: str | None = None
+    verb = "confidence"
 
-    def __post_init__(self) -> None:
-        for name, share in (("precision", self.precision), ("recall", self.recall)):
-            if share is not None and not 0 < share <= 1:
-                raise ChoiceError(f"{name} is {share!r}, but must be above 0 and at most 1.")
-        _check_missing(self.missing)
-        for name, number in (("resamples", self.resamples), ("seed", self.seed)):
-            if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-                raise ChoiceError(f"{name} is {number!r}, but must be a whole number of 0 or more.")
-        if self.resamples > MOST_DRAWS:
-            raise ChoiceError(f"resamples is {self.resamples}, but must be at most {MOST_DRAWS:,}.")
+    precision: float
+    recall: float | None
+    missing: Missing
+    token_scores: TokenScores
+    resamples: int
+    seed: int
+    unit: str | None
+    attributes: str | Attribute | Iterable[str | Attribute]
+    buckets: Mapping[str, str | Strategy] | None
+    command: str | None
 
     def choices(self, *, align: How = "strict", reading: ReadKeywords) -> Choices:
         """The options for evaluating blocks: attributes of mentions, with their buckets."""
         return Choices.of_mentions(
-            attributes=self.attributes, buckets=self.buckets, unit=self.unit, align=align, reading=reading
+            **self.chosen("attributes", "buckets", "unit"), align=align, reading=reading
         )
 
 
@@ -284,16 +271,12 @@ def _weighed(
         signature=_signature(test, options, tokens, dev is not None),
         inputs=tuple(inputs),
         settings=ConfidenceSettings(
-            resamples=options.resamples,
-            seed=options.seed,
-            unit=test.walked.unit,
+            **options.kept_by(ConfidenceSettings) | {"unit": test.walked.unit},
             number=number,
             block=test.walked.block,
             few_units=number < FEW_UNITS,
             groups=draws.groups,
-            missing=options.missing,
             tokens=tokens,
-            command=options.command,
         ),
         systems=systems,
         pairs=pairs,
@@ -316,7 +299,7 @@ def apply_threshold(
     **reading: object,
 ) -> Annotation:
     """Read an annotation and keep only the mentions with a score of at least `threshold`."""
-    _check_missing(missing)
+    check_options("apply", {"missing": missing, "token_scores": token_scores})
     annotation = read_scored(source, score_column=score_column, token_scores=token_scores, **reading)
     mentions = annotation.mentions
     score = np.full(len(mentions), np.nan) if mentions.score is None else mentions.score
@@ -375,11 +358,6 @@ def _numbers(column: Column, annotation: Annotation) -> Floats:
                 "Name the column of scores with score_column=."
             ) from None
     return floats(scores)
-
-
-def _check_missing(missing: str) -> None:
-    if missing not in MISSING:
-        raise unknown("way to treat missing scores", missing, MISSING)
 
 
 def _scores(score: Floats, path: str, without: str | None, missing: Missing) -> tuple[Floats, int]:
@@ -497,8 +475,7 @@ def _signature(test: _Scored, options: ConfidenceOptions, tokens: str | None, de
         parts.append(f"tokens:{tokens}")
     parts += [
         f"ci:{'logit-t' if options.resamples else 'none'}.{test.walked.signed_unit}",
-        f"resamples:{options.resamples}",
-        f"seed:{options.seed}",
+        *options.signed("resamples", "seed"),
         f"threshold:{'dev' if dev else 'none'}",
     ]
     digest = test.walked.inputs[0].sha256

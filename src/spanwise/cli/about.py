@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spanwise.cli.arguments import Command, Either, Options, named, positional, screen, show
+from spanwise.cli.arguments import Arguments, Command, Either, named, positional, screen, show
 from spanwise.settings import Setting
 from spanwise.streams import say
 
@@ -26,7 +26,7 @@ DEMO_EXAMPLES = """examples:
   spanwise demo large --sentences 2000000 --only-files"""
 
 
-DEMO = Options(
+DEMO = Arguments(
     positional("folder", "DIR", "where to put the files", nargs="?", default="spanwise-demo"),
     Setting("sentences", "number of test sentences, or of documents with --tuples (default: 1000)", 1000),
     Either("", {
@@ -172,7 +172,7 @@ LIST_EXAMPLES = """examples:
   spanwise list formats --json"""
 
 
-LIST = Options(
+LIST = Arguments(
     positional("kind", "KIND", "one of: " + ", ".join(KINDS), nargs="?"),
     Setting("json", "print JSON", False),
 )
@@ -249,7 +249,7 @@ CITE_EXAMPLES = """examples:
   spanwise cite tu2021tmr --bibtex"""
 
 
-CITE = Options(
+CITE = Arguments(
     positional("names", "PAPER", "the papers to print (default: all)", nargs="*"),
     Setting("bibtex", "print BibTeX entries", False),
 )

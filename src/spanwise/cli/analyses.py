@@ -17,9 +17,9 @@ from spanwise.cli.arguments import (
     PREDICTIONS,
     READING,
     SHOWN,
+    Arguments,
     Command,
-    Group,
-    Options,
+    OptionGroup,
     answer_keywords,
     answers_of,
     engine_of,
@@ -71,10 +71,10 @@ ERRORS_EXAMPLES = """examples:
 _NO_LIMIT = 10**9
 
 
-ERRORS = Options(
+ERRORS = Arguments(
     positional("gold", "GOLD", "gold annotation, a file with both tags, or RESULT.json"),
     PREDICTIONS,
-    Group("which errors", [
+    OptionGroup("which errors", [
         Setting(
             "outcome",
             "wrong label, wrong boundary (too short, too long, crossing), wrong label and boundary, missed "
@@ -115,7 +115,7 @@ ERRORS = Options(
             "error", choices=("error", "gold", "predicted"),
         ),
     ]),
-    Group(SHOWN, [
+    OptionGroup(SHOWN, [
         Setting(
             "form",
             "text with the spans drawn under the tokens (default), JSON lines, CSV, or with --engine spark "
@@ -129,11 +129,11 @@ ERRORS = Options(
         Setting("most", "list at most N errors (not with --as parquet)", type=int, metavar="N"),
         *screen("text"),
     ]),
-    Group("what to compute (not with RESULT.json)", [
+    OptionGroup("what to compute (not with RESULT.json)", [
         *named("train"), *named("attributes", help="the attributes that --bucket may name"),
         *named("buckets", "edges", "align"),
     ]),
-    Group("answers without offsets", [ANSWERS, *PLACING]),
+    OptionGroup("answers without offsets", [ANSWERS, *PLACING]),
     ENGINE, READING,
 )  # fmt: skip
 
@@ -282,10 +282,10 @@ SLICES_EXAMPLES = """examples:
   spanwise errors gold.conll pred.conll --where 'label=MISC & entity_length>=3'"""
 
 
-SLICES = Options(
+SLICES = Arguments(
     positional("gold", "GOLD", "gold annotation, a file with both tags, or RESULT.json"), PREDICTIONS,
-    Group("what to search", options_of("slices")),
-    shown(redact=True), ENGINE, READING,
+    OptionGroup("what to search", options_of("slices")),
+    shown("slices"), ENGINE, READING,
 )  # fmt: skip
 
 
@@ -344,10 +344,10 @@ EXPLAIN_EXAMPLES = """examples:
   spanwise explain merged.txt --json -"""
 
 
-EXPLAIN = Options(
+EXPLAIN = Arguments(
     MERGED_GOLD, positional("predicted", "PRED", "predictions", nargs="?"),
     named("align"),
-    Group("answers without offsets", [ANSWERS._replace(often=True), *PLACING]),
+    OptionGroup("answers without offsets", [ANSWERS._replace(often=True), *PLACING]),
     JSON._replace(help="write the rows as JSON (- for standard output)"), width(),
     READING,
 )  # fmt: skip
@@ -377,12 +377,12 @@ PLACE_EXAMPLES = """examples:
   spanwise place gold.conll answers.jsonl -o placed.jsonl --report unplaced.csv --html place.html"""
 
 
-PLACE = Options(
+PLACE = Arguments(
     positional("gold", "GOLD", "the gold file, with tokens or text"),
     positional("answers", "ANSWERS", "one JSON record per sentence or document"),
-    Group("how to place answers", options_of("place")),
+    OptionGroup("how to place answers", options_of("place")),
     shown(
-        output("write the placed mentions (such as .jsonl)", often=True),
+        "place", output("write the placed mentions (such as .jsonl)", often=True),
         Setting(
             "report", "write the answers that could not be placed as CSV", metavar="FILE", often=True
         ),
@@ -420,10 +420,10 @@ CONFIDENCE_EXAMPLES = """examples:
   spanwise apply --threshold 0.62 pred.jsonl -o kept.jsonl"""
 
 
-CONFIDENCE = Options(
+CONFIDENCE = Arguments(
     positional("gold", "GOLD", "gold annotation"), PREDICTIONS,
-    Group("what to compute", options_of("confidence")),
-    shown(), ENGINE, READING,
+    OptionGroup("what to compute", options_of("confidence")),
+    shown("confidence"), ENGINE, READING,
 )  # fmt: skip
 
 
@@ -460,14 +460,14 @@ APPLY_EXAMPLES = """examples:
   spanwise apply --threshold 0.5 pred.conll -o kept.conll --score-column 3 --tag-column 2"""
 
 
-APPLY = Options(
+APPLY = Arguments(
     positional("predicted", "PRED", "predictions with scores"),
     Setting(
         "threshold", "the minimum score of a prediction to keep", type=float, required=True, often=True
     ),
     output("the file to write", required=True, often=True),
     to("its format (default: from the suffix)", often=True),
-    Group("where the scores are", options_of("apply")),
+    OptionGroup("where the scores are", options_of("apply")),
     READING,
 )  # fmt: skip
 

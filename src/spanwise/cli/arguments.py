@@ -196,7 +196,7 @@ def say_lost(lost: Sequence[str]) -> None:
         say(f"lost: {'; '.join(lost)}")
 
 
-class Group(NamedTuple):
+class OptionGroup(NamedTuple):
     """Options under a title."""
 
     title: str
@@ -213,10 +213,10 @@ class Either(NamedTuple):
     flags: Mapping[str, str]
 
 
-Declared = Setting | Either | Group
+Declared = Setting | Either | OptionGroup
 
 
-class Options:
+class Arguments:
     """The arguments and options of a command, in the order of its help."""
 
     def __init__(self, *declared: Declared | Sequence[Declared]) -> None:
@@ -226,7 +226,7 @@ class Options:
     def __call__(self, parser: argparse.ArgumentParser) -> None:
         """Add them to a parser."""
         for each in self._declared:
-            if isinstance(each, Group):
+            if isinstance(each, OptionGroup):
                 group = parser.add_argument_group(each.title)
                 for option in each.options:
                     add_option(group, option)
@@ -273,21 +273,20 @@ def named(*names: str, **differs: Any) -> tuple[Setting, ...]:
     return tuple(SETTINGS[name]._replace(**differs) for name in names)
 
 
-def options_of(verb: str, *names: str) -> tuple[Setting, ...]:
-    """The options of a function, or some of them."""
-    options = OPTIONS[verb]
-    return tuple(options[name] for name in names or options)
+def options_of(verb: str) -> tuple[Setting, ...]:
+    """The options of a function that affect what it computes."""
+    return tuple(option for option in OPTIONS[verb].values() if option.group != "show")
 
 
-def reading_group(*, without: Sequence[str] = ()) -> Group:
+def reading_group(*, without: Sequence[str] = ()) -> OptionGroup:
     """The options for reading files, `without` some."""
     options = [option for option in GROUPS["read"] if option.help and option.name not in without]
-    return Group("how to read the files", options)
+    return OptionGroup("how to read the files", options)
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the options for reading files to the command of another package."""
-    Options(READING)(parser)
+    Arguments(READING)(parser)
 
 
 class _Limits(argparse.Action):
@@ -341,7 +340,7 @@ def _is_input(folder: str) -> bool:
 
 
 READING = reading_group()
-ENGINE = Group("where to compute (does not change any number)", options_of("engine"))
+ENGINE = OptionGroup("where to compute (does not change any number)", options_of("engine"))
 ANSWERS = Setting(
     "answers",
     "place the answers of systems that give texts without positions: first, all, next, ordered, or as uie, "
@@ -420,17 +419,11 @@ def screen(what: str = "screen") -> tuple[Setting, ...]:
     return (width(what), color, signature)[: 3 if what == "screen" else 2]
 
 
-def shown(*first: Setting, examples: str | None = None, redact: bool = False) -> Group:
-    """The options for writing and showing a document, after those for other files.
-
-    Args:
-        examples: what the document lists as examples, such as "sentences"; None if it lists none.
-        redact: whether the document contains text that can be left out.
-    """
-    listed = Setting("examples", f"the maximum number of {examples} shown (default: 20)", 20)
+def shown(verb: str = "", *first: Setting) -> OptionGroup:
+    """The options for writing and showing the document of a function, after those for other files."""
+    own = [option for option in OPTIONS.get(verb, {}).values() if option.group == "show"]
     quiet = Setting("quiet", "do not show the screen", False)
-    some = [*first, JSON, HTML, *([listed] if examples else []), *(named("redact") if redact else ())]
-    return Group(SHOWN, [*some, quiet, *screen()])
+    return OptionGroup(SHOWN, [*first, JSON, HTML, *own, quiet, *screen()])
 
 
 def answer_keywords(args: argparse.Namespace) -> dict[str, Any] | None:

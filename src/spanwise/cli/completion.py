@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from spanwise.cli.arguments import Command, Options, Parser, positional
+from spanwise.cli.arguments import Arguments, Command, Parser, positional
 
 COMPLETION_EXAMPLES = """examples:
   spanwise completion bash > ~/.local/share/bash-completion/completions/spanwise
@@ -157,5 +157,5 @@ def _fish_quoted(text: str) -> str:
 
 
 SCRIPTS = {"bash": _bash, "zsh": _zsh, "fish": _fish}
-COMPLETION = Options(positional("shell", None, "the shell: bash, zsh or fish", choices=tuple(SCRIPTS)))
+COMPLETION = Arguments(positional("shell", None, "the shell: bash, zsh or fish", choices=tuple(SCRIPTS)))
 COMMANDS = {"completion": Command(COMPLETION, run_completion, COMPLETION_EXAMPLES)}

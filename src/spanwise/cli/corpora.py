@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from spanwise.cli.arguments import (
     ENGINE,
     READING,
+    Arguments,
     Command,
-    Group,
-    Options,
+    OptionGroup,
     asked,
     finish_document,
     named,
@@ -43,10 +43,10 @@ DESCRIBE_EXAMPLES = """examples:
   spanwise describe test.conll --train train.conll --memory 512MB --workers 2"""
 
 
-DESCRIBE = Options(
+DESCRIBE = Arguments(
     positional("test", "TEST", "the gold file"),
-    Group("what to compute", options_of("describe")),
-    shown(examples="conflicts", redact=True), ENGINE, READING,
+    OptionGroup("what to compute", options_of("describe")),
+    shown("describe"), ENGINE, READING,
 )  # fmt: skip
 
 
@@ -64,9 +64,9 @@ SPLIT_EXAMPLES = """examples:
   spanwise split corpus.conll --share UNSEEN-TOKENS=50 --share TCM-ALL=10 --json - --quiet"""
 
 
-SPLIT = Options(
+SPLIT = Arguments(
     positional("files", "FILE", "annotated files; several are pooled", nargs="+"),
-    Group("how to split", [
+    OptionGroup("how to split", [
         Setting(
             "unseen", "share of test mentions not seen in training with their label (UNSEEN-ANY)",
             type=float, metavar="PERCENT", often=True,
@@ -84,7 +84,7 @@ SPLIT = Options(
         *named("seed", often=True, help="random seed (default: 0)"),
     ]),
     shown(
-        output("the folder to write the parts to", metavar="FOLDER", often=True),
+        "split", output("the folder to write the parts to", metavar="FOLDER", often=True),
         to("the format to write (default: that of FILE)", often=True),
     ),
     READING,
@@ -119,10 +119,10 @@ SAMPLE_EXAMPLES = """  spanwise sample corpus.conll -n 200 -o part.conll
   spanwise sample all.jsonl a.jsonl b.jsonl -n 50 --strata system-disagreement -o part.jsonl"""
 
 
-SAMPLE = Options(
+SAMPLE = Arguments(
     positional("corpus", "CORPUS", "the data to draw from"),
     positional("systems", "SYSTEM", "predictions for it, for --strata system-disagreement", nargs="*"),
-    Group("what to draw", [
+    OptionGroup("what to draw", [
         Setting(
             "n", "the number of units", type=int, metavar="N", flags=("-n",), required=True, often=True
         ),
@@ -138,7 +138,7 @@ SAMPLE = Options(
         ),
         *named("seed", often=True, help="random seed (default: 0)"),
     ]),
-    Group("what to write", [
+    OptionGroup("what to write", [
         output("the file to write the units to", required=True, often=True),
         to("the format to write (default: by the name of FILE)", often=True),
         Setting("lossy", "write what the format can hold", False, often=True),
@@ -189,7 +189,7 @@ VALIDATE_EXAMPLES = """examples:
 exit status: 0 no problems; 1 impossible tags, which are repaired on reading; 3 a file cannot be read"""
 
 
-VALIDATE = Options(
+VALIDATE = Arguments(
     positional("files", "FILE", "the files to check", nargs="+"),
     Setting("most", "list at most N problems per file", type=int, metavar="N", often=True),
     Setting("json", "print JSON, one line per problem", False, often=True),
@@ -285,7 +285,7 @@ CONVERT_EXAMPLES = """examples:
   spanwise convert in.conll - --to jsonl | head -3"""
 
 
-CONVERT = Options(
+CONVERT = Arguments(
     positional("source", "IN", "the file to read"),
     positional("target", "OUT", "the file to write; its suffix names the format (-: standard output)"),
     to("the format to write (default: from the suffix)", often=True),
@@ -375,14 +375,15 @@ AGREE_EXAMPLES = """examples:
   spanwise agree ada.conll bo.conll cy.conll --systems crf=crf.conll --json agreement.json"""
 
 
-AGREE = Options(
+AGREE = Arguments(
     positional(
         "annotators", "ANNOTATOR",
         "a file or name=file for each annotator, a folder with a folder for each, a pattern with "
         "{annotator}, or one file with several", nargs="+",
     ),
-    Group("what to compute", options_of("agree")),
+    OptionGroup("what to compute", options_of("agree")),
     shown(
+        "agree",
         Setting(
             "majority", "write the mentions that most annotators marked; to a folder for brat",
             metavar="FILE|FOLDER/", often=True,
@@ -393,7 +394,6 @@ AGREE = Options(
             "decisions", "a filled-in worksheet, whose decisions overrule the votes", metavar="FILE.csv",
             often=True,
         ),
-        examples="sentences", redact=True,
     ),
     ENGINE, READING,
 )  # fmt: skip
@@ -418,18 +418,17 @@ SUSPECTS_EXAMPLES = """examples:
   spanwise suspects --apply worksheet.csv gold.conll -o gold2.conll"""
 
 
-SUSPECTS = Options(
+SUSPECTS = Arguments(
     positional("gold", "GOLD", "the gold file"),
     positional(
         "systems", "NAME=FILE",
         "predictions; {run} in a file name stands for the runs of one system, which count as one voter",
         nargs="*",
     ),
-    Group("what to compute", options_of("suspects")),
+    OptionGroup("what to compute", options_of("suspects")),
     shown(
-        output("write the worksheet (CSV), or with --apply the new gold file", often=True),
+        "suspects", output("write the worksheet (CSV), or with --apply the new gold file", often=True),
         Setting("apply", "apply the decisions of a worksheet to GOLD", metavar="FILE.csv", often=True),
-        redact=True,
     ),
     ENGINE, READING,
 )  # fmt: skip

@@ -22,10 +22,10 @@ from spanwise.cli.arguments import (
     REPORT,
     SHOWN,
     THRESHOLDS,
+    Arguments,
     Asked,
     Command,
-    Group,
-    Options,
+    OptionGroup,
     answer_keywords,
     asked,
     engine_of,
@@ -57,9 +57,9 @@ NOT_WITH_RUNS = ("columns", "preset")  # options that apply only to a single run
 
 # The options that affect numbers, named like the keywords of `spanwise.evaluate`, and those for output.
 EVALUATING = (
-    Group("what to compute", GROUPS["compute"]), ENGINE,
-    Group("answers without offsets", [ANSWERS._replace(often=True), *PLACING]),
-    Group(SHOWN, [
+    OptionGroup("what to compute", GROUPS["compute"]), ENGINE,
+    OptionGroup("answers without offsets", [ANSWERS._replace(often=True), *PLACING]),
+    OptionGroup(SHOWN, [
         JSON._replace(help="write the result document (- for standard output)"), REPORT,
         Setting(
             "columns",
@@ -495,13 +495,13 @@ EVALUATE_EXAMPLES = """examples:
   spanwise evaluate gold.conll pred.conll --format conlleval"""
 
 
-EVALUATE = Options(
+EVALUATE = Arguments(
     MERGED_GOLD, PREDICTIONS, EVALUATING,
-    Group("thresholds (exit status 1 if one is missed)", [
+    OptionGroup("thresholds (exit status 1 if one is missed)", [
         *THRESHOLDS,
         Setting("junit", "write the outcome of the thresholds as JUnit XML", metavar="FILE"),
     ]),
-    Group("figures as other programs compute them", GROUPS["preset"]),
+    OptionGroup("figures as other programs compute them", GROUPS["preset"]),
     READING,
 )  # fmt: skip
 
@@ -540,7 +540,7 @@ COMPARE_EXAMPLES = """examples:
   spanwise compare gold.conll a.conll b.conll c.conll --correction bh --html report.html"""
 
 
-COMPARE = Options(
+COMPARE = Arguments(
     positional("gold", "GOLD|RESULT.json", "gold annotation, or a result document"),
     positional(
         "systems", "PRED|RESULT.json", "predictions (file, or name=file), or result documents", nargs="*"

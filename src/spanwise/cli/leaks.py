@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from spanwise.cli.arguments import (
     ENGINE,
     READING,
+    Arguments,
     Command,
-    Group,
-    Options,
+    OptionGroup,
     finish_document,
     options_of,
     positional,
@@ -27,11 +27,11 @@ LEAKS_EXAMPLES = """examples:
   spanwise leaks gold.jsonl masked.jsonl --max-leak PERSON=0.5 --max-leak 2 --floor-bound"""
 
 
-LEAKS = Options(
+LEAKS = Arguments(
     positional("gold", "GOLD", "what must be hidden, or a file with both tags"),
     positional("systems", "PRED", "what is masked: a file, or name=file", nargs="*"),
-    Group("what to compute", options_of("leaks")),
-    Group("limits (exit status 1 if one is missed)", [
+    OptionGroup("what to compute", options_of("leaks")),
+    OptionGroup("limits (exit status 1 if one is missed)", [
         Setting(
             "max_leak",
             "the highest leak rate that is allowed, of a label (PERSON=0.5) or overall (2), in points; may "
@@ -44,7 +44,7 @@ LEAKS = Options(
             "floor_bound", "hold the upper end of the interval against the limits instead of the rate", False
         ),
     ]),
-    shown(examples="leaking sentences on the page", redact=True), ENGINE, READING,
+    shown("leaks"), ENGINE, READING,
 )  # fmt: skip
 
 

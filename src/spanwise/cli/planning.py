@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from spanwise.cli.arguments import Command, Options, finish_document, positional, shown
+from spanwise.cli.arguments import Arguments, Command, finish_document, positional, shown
 from spanwise.settings import Setting
 
 PLAN_EXAMPLES = """examples:
@@ -12,7 +12,7 @@ PLAN_EXAMPLES = """examples:
   spanwise plan run.json --difference 1 --html plan.html"""
 
 
-PLAN = Options(
+PLAN = Arguments(
     positional("result", "RESULT.json", "a result, written by evaluate … --json"),
     Setting(
         "difference", "the difference in F1 to be found, in points (default: 2)", 2.0, metavar="POINTS"
@@ -34,7 +34,7 @@ CURVE_EXAMPLES = """examples:
   spanwise curve runs --size 'crf-{size}-*.json' --at 5000 --html curve.html"""
 
 
-CURVE = Options(
+CURVE = Arguments(
     positional("results", "RESULT", "a folder of results, or results written by --json", nargs="+"),
     Setting(
         "size",

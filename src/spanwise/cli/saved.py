@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from spanwise.cli.arguments import (
     THRESHOLDS,
+    Arguments,
     Command,
     Either,
-    Group,
-    Options,
+    OptionGroup,
     finish_document,
     named,
     output,
@@ -38,7 +38,7 @@ CHANGES_EXAMPLES = """examples:
   spanwise changes last.json run.json --system crf --html changes.html"""
 
 
-CHANGES = Options(
+CHANGES = Arguments(
     positional("earlier", "OLD.json", "the earlier result, written by --json"),
     positional("later", "NEW.json", "the later result, over the same gold data"),
     Setting("system", "only this system (default: all that both have)", metavar="NAME"),
@@ -59,7 +59,7 @@ REPORT_EXAMPLES = """examples:
   spanwise report study.json -o study.html"""
 
 
-REPORT = Options(RESULT, output("where to write the page (default: standard output)"))
+REPORT = Arguments(RESULT, output("where to write the page (default: standard output)"))
 
 
 def run_report(args: argparse.Namespace) -> int:
@@ -81,7 +81,7 @@ FIGURES_EXAMPLES = """examples:
   spanwise figures study.json -o figures --paper fu20-figure4 --format pdf --columns 1"""
 
 
-FIGURES = Options(
+FIGURES = Arguments(
     RESULT, positional("names", "NAME", "the figures to draw (default: all)", nargs="*"),
     output("where to write them", metavar="FOLDER"),
     Setting(
@@ -141,7 +141,7 @@ TYPESETTING = (
     Setting("decimals", "decimals of scores in points (default: 1)", type=int, choices=(1, 2)),
     Setting("wide", "LaTeX: use both columns of the page (table*) in any case", False),
 )
-TABLE = Options(
+TABLE = Arguments(
     RESULT, positional("names", "NAME", "the tables to print, or all", nargs="*"),
     Either("form", {
         "latex": "a booktabs table: best in bold, superscript letters, a caption that names the test",
@@ -206,7 +206,7 @@ PAPER_EXAMPLES = """examples:
   spanwise paper run.json -o paper --wide --appendix none"""
 
 
-PAPER = Options(
+PAPER = Arguments(
     positional("result", "STUDY.json", "a study or result document, written by --json"),
     output("the folder to write", metavar="FOLDER", required=True), TYPESETTING,
     Setting(
@@ -252,12 +252,12 @@ exit status 1 if a threshold was given and missed"""
 
 
 _OFTEN = ("fail_under", "against", "fail_drop", "floor")
-EXPORT = Options(
+EXPORT = Arguments(
     positional("result", "RESULT.json", "a result or study document", nargs="?"),
     positional("form", "FORM", "one of: " + ", ".join(REPORTS.names()), nargs="?"),
     output("write to a file instead of standard output", often=True),
     Setting("schema", "print the JSON Schema of result documents", False, often=True),
-    Group(
+    OptionGroup(
         "thresholds of summary, junit and annotations",
         [one._replace(often=one.name in _OFTEN) for one in THRESHOLDS],
     ),
@@ -318,7 +318,7 @@ WORKBENCH_EXAMPLES = """examples:
   spanwise workbench runs/ --bundle pages/      save its pages for people without a server"""
 
 
-WORKBENCH = Options(
+WORKBENCH = Arguments(
     positional("folder", "FOLDER", "the folder of results", nargs="?", default="."),
     Setting("port", "the port to listen on (default: 7350)", 7350),
     Setting("host", "the address to listen on (default: 127.0.0.1)", "127.0.0.1"),

@@ -17,9 +17,9 @@ from spanwise.cli.arguments import (
     JSON,
     REPORT,
     SHOWN,
+    Arguments,
     Command,
-    Group,
-    Options,
+    OptionGroup,
     engine_of,
     options_of,
     positional,
@@ -55,7 +55,7 @@ a manifest:
   systems = ["mdeberta", "mbert"]"""
 
 
-STUDY = Options(
+STUDY = Arguments(
     positional("manifest", "STUDY.toml", "datasets, systems and comparisons"),
     Setting(
         "root", "the folder that paths are relative to (default: the manifest's)", metavar="FOLDER",
@@ -66,7 +66,7 @@ STUDY = Options(
     Setting("no_cache", "cache nothing and recompute everything", False, often=True),
     Setting("allow_commands", "run the training commands that the file names", False),
     ENGINE,
-    Group(SHOWN, [
+    OptionGroup(SHOWN, [
         JSON._replace(help="write the study document (- for standard output)"), REPORT,
         Setting(
             "csv", "write the tidy performance table and all other tables as CSV", metavar="FOLDER",
@@ -156,7 +156,7 @@ REPRODUCE_EXAMPLES = """examples:
   spanwise reproduce data --departures"""
 
 
-REPRODUCE = Options(
+REPRODUCE = Arguments(
     positional("data", "DATA", "the folder with ortmann-ner, conll2002-es, wnut16 and printed"),
     Setting("different", "show only the cells that differ", False),
     JSON._replace(help="write the cells as JSON (- for standard output)"),

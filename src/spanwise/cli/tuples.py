@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from spanwise.cli.arguments import (
     ENGINE,
+    Arguments,
     Command,
-    Group,
-    Options,
+    OptionGroup,
     asked,
     finish_document,
     named,
@@ -30,11 +30,11 @@ TUPLES_EXAMPLES = """examples:
   spanwise tuples gold.jsonl model=answers.jsonl --answers first"""
 
 
-TUPLES = Options(
+TUPLES = Arguments(
     positional("gold", "GOLD", "a file of gold tuples"),
     positional("systems", "PRED", "predicted tuples: a file, or name=file", nargs="+"),
-    Group("what to compute", options_of("tuples")),
-    Group("limits (exit status 1 if one is missed)", [
+    OptionGroup("what to compute", options_of("tuples")),
+    OptionGroup("limits (exit status 1 if one is missed)", [
         Setting(
             "floor",
             "the lowest F1 that is allowed, of a type (leads=55) or overall (60); may be repeated", (),
@@ -44,8 +44,8 @@ TUPLES = Options(
             "floor_bound", "hold the lower end of the interval against the floors instead of F1", False
         ),
     ]),
-    shown(examples="units with an error on the page", redact=True), ENGINE,
-    Group("how to read the files", [
+    shown("tuples"), ENGINE,
+    OptionGroup("how to read the files", [
         Setting("format", "the format of all files (default: recognised)", metavar="NAME"),
         Setting(
             "column",

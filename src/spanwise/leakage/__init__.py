@@ -52,9 +52,10 @@ from spanwise.evaluation.hints import Sides, hints_of
 from spanwise.evaluation.scoring import score_and_test
 from spanwise.formats import says_label_rules
 from spanwise.intervals import FEW_UNITS
+from spanwise.options import CheckedOptions
 from spanwise.rates import LEAK_COUNTS, LEAK_RATES
 from spanwise.scores import Measure, MeasureKey
-from spanwise.settings import CONFIDENCE, CORRECTION, MOST_DRAWS
+from spanwise.settings import CONFIDENCE, CORRECTION
 from spanwise.uncertainty import Resampling
 
 if TYPE_CHECKING:
@@ -123,10 +124,8 @@ def leaks(
         >>> found.systems["mine"].overall.partly, found.systems["mine"].overall.leaked_share
         (1, 0.5)
     """
-    options = LeakOptions(
-        same_label=same_label, identity=identity, identity_across=identity_across, resamples=resamples,
-        seed=seed, unit=unit, examples=0 if redact else examples, redact=redact, command=command,
-    )  # fmt: skip
+    examples = 0 if redact else examples
+    options = LeakOptions.of(locals())
     runner = engine_of(engine)
     if identity is not None:
         reading["columns"] = {**(reading.get("columns") or {}), str(identity): identity}
@@ -145,26 +144,23 @@ def leaks(
     return _leaks(open_sources(unopened, memory=memory, workers=workers), options, names)
 
 
-class LeakOptions(Struct, frozen=True, kw_only=True):
-    """The validated options of `leaks`."""
+class LeakOptions(CheckedOptions, frozen=True, kw_only=True):
+    """The checked options of `leaks`."""
 
-    same_label: bool = False
-    identity: int | str | None = None
-    identity_across: bool = False
-    resamples: int = 1000
-    seed: int = 0
-    unit: str | None = None
-    examples: int = 20
-    redact: bool = False
-    command: str | None = None
+    verb = "leaks"
+
+    same_label: bool
+    identity: int | str | None
+    identity_across: bool
+    resamples: int
+    seed: int
+    unit: str | None
+    examples: int
+    redact: bool
+    command: str | None
 
     def __post_init__(self) -> None:
-        for name in ("resamples", "seed", "examples"):
-            number = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-                raise ChoiceError(f"{name} is {number!r}, but must be a whole number of 0 or more.")
-        if self.resamples > MOST_DRAWS:
-            raise ChoiceError(f"resamples is {self.resamples}, but must be at most {MOST_DRAWS:,}.")
+        super().__post_init__()
         if self.identity_across and self.identity is None:
             raise ChoiceError("identity_across needs identity=.\nName the key or column of identities.")
 
@@ -394,19 +390,14 @@ def _leaks(opened: OpenedSources, options: LeakOptions, runs: Mapping[str, Seque
     systems = {system: _system(measures[system], scored[system].cells, whole, system) for system in measures}
     documents = "document" if (source.documents or 0) > 1 else "sentence"
     settings = LeakSettings(
-        same_label=options.same_label,
-        identity=None if options.identity is None else str(options.identity),
-        identity_across=options.identity_across,
+        **options.kept_by(LeakSettings)
+        | {"unit": unit, "identity": None if options.identity is None else str(options.identity)},
         documents=documents,
-        resamples=options.resamples,
-        seed=options.seed,
         confidence=CONFIDENCE,
         correction=CORRECTION,
-        unit=unit,
         number=number,
         few_units=number < FEW_UNITS,
         redacted=options.redact,
-        command=options.command,
     )
     inputs = tuple(map(documented, entries))
     hints = hints_of(inputs, whole.sides, labels=options.same_label, nothing=", so that nothing is masked")

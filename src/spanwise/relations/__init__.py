@@ -47,6 +47,7 @@ from spanwise.evaluation.scoring import score_and_test
 from spanwise.formats import rules_of, says_label_rules
 from spanwise.intervals import FEW_UNITS
 from spanwise.labels import RULES, LabelRules
+from spanwise.options import CheckedOptions
 from spanwise.relations._parts import TupleSource, count_parts
 from spanwise.relations._tally import (
     NAMES,
@@ -58,7 +59,7 @@ from spanwise.relations._tally import (
 )
 from spanwise.relations.relabeling import LabelCounts
 from spanwise.scores import EXACT, GAINS, RECALL, Measure, MeasureKey
-from spanwise.settings import CONFIDENCE, CORRECTION, MOST_DRAWS
+from spanwise.settings import CONFIDENCE, CORRECTION
 from spanwise.uncertainty import Resampling
 
 if TYPE_CHECKING:
@@ -135,12 +136,9 @@ def tuples(
         >>> {name: scores.overall.f1 for name, scores in found.systems["mine"].criteria.items()}
         {'strict': 0.0, 'boundaries': 0.0, 'head': 1.0, 'overlap': 1.0, 'type': 1.0}
     """
-    options = TupleOptions(
-        criterion=criterion,
-        undirected=tuple(filter(None, undirected.split(",")) if isinstance(undirected, str) else undirected),
-        mentions=mentions, with_trigger=with_trigger, resamples=resamples, seed=seed, unit=unit,
-        examples=0 if redact else examples, redact=redact, command=command, answers=answers,
-    )  # fmt: skip
+    undirected = tuple(filter(None, undirected.split(",")) if isinstance(undirected, str) else undirected)
+    examples = 0 if redact else examples
+    options = TupleOptions.of(locals())
     rules = rules_of(reading)
     reading = {name: value for name, value in reading.items() if name not in RULES}
     for name in reading:
@@ -201,32 +199,25 @@ def _lost(labeled: Mapping[str | None, LabelCounts]) -> list[str]:
     return [f"Tuples left out with a mention whose label is left out: {', '.join(listed)}."] if listed else []
 
 
-class TupleOptions(Struct, frozen=True, kw_only=True):
-    """The validated options of `tuples`."""
+class TupleOptions(CheckedOptions, frozen=True, kw_only=True):
+    """The checked options of `tuples`."""
 
-    criterion: str = "strict"
-    undirected: tuple[str, ...] = ()
-    mentions: str = "predicted"
-    with_trigger: bool = False
-    resamples: int = 1000
-    seed: int = 0
-    unit: str | None = None
-    examples: int = 20
-    redact: bool = False
-    command: str | None = None
-    answers: str | None = None
+    verb = "tuples"
+
+    criterion: str
+    undirected: tuple[str, ...]
+    mentions: str
+    with_trigger: bool
+    resamples: int
+    seed: int
+    unit: str | None
+    examples: int
+    redact: bool
+    command: str | None
+    answers: str | None
 
     def __post_init__(self) -> None:
-        if self.criterion not in CRITERIA:
-            raise unknown("criterion", self.criterion, CRITERIA)
-        if self.mentions not in ("predicted", "gold"):
-            raise ChoiceError(f"mentions is {self.mentions!r}, but must be 'predicted' or 'gold'.")
-        for name in ("resamples", "seed", "examples"):
-            number = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-                raise ChoiceError(f"{name} is {number!r}, but must be a whole number of 0 or more.")
-        if self.resamples > MOST_DRAWS:
-            raise ChoiceError(f"resamples is {self.resamples}, but must be at most {MOST_DRAWS:,}.")
+        super().__post_init__()
         block_size(self.unit)
 
 
@@ -454,10 +445,9 @@ class _Whole:
             of_runs = {name: [measures[run] for run in own] for name, own in runs.items()}
             comparisons = compare_runs(of_runs, list(combinations(runs, 2)), resampling, **how)
         settings = TupleSettings(
-            undirected=options.undirected, with_trigger=options.with_trigger, holds=self.holds,
-            resamples=options.resamples, seed=options.seed, confidence=CONFIDENCE, correction=CORRECTION,
-            unit=self.unit, number=self.number, few_units=self.number < FEW_UNITS, redacted=options.redact,
-            command=options.command, answers=options.answers or UNSET,
+            **options.kept_by(TupleSettings) | {"unit": self.unit, "answers": options.answers or UNSET},
+            holds=self.holds, confidence=CONFIDENCE, correction=CORRECTION, number=self.number,
+            few_units=self.number < FEW_UNITS, redacted=options.redact,
         )  # fmt: skip
         document = Tuples(
             spanwise=__version__,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from msgspec import UNSET, Struct
@@ -32,7 +32,7 @@ from spanwise.document.analyses import (
 )
 from spanwise.document.evaluation import Evaluation, files_command
 from spanwise.engines import Engine, engine_of
-from spanwise.errors import ChoiceError, unknown
+from spanwise.errors import ChoiceError
 from spanwise.evaluation import tables
 from spanwise.evaluation.choices import Block, Choices, Inputs
 from spanwise.evaluation.dataset import (
@@ -45,7 +45,7 @@ from spanwise.evaluation.hints import hints_of
 from spanwise.evaluation.tables import TalliedBlock, Walked
 from spanwise.formats import ReadKeywords, says_label_rules
 from spanwise.mentions import MentionTables
-from spanwise.settings import MOST_DRAWS
+from spanwise.options import CheckedOptions
 from spanwise.slices._saved import walked_of
 from spanwise.slices._search import Facet, Items, Key, ListedSlice, Search, confirm, search
 
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 __all__ = ["Facet", "Items", "find_slices", "search", "slices_in"]
 
 Over = Literal["recall", "f1", "hidden"]
-OVERS: tuple[Over, ...] = ("recall", "f1", "hidden")
 FEW_UNITS = 60  # with fewer documents, the test is reported as rough
 
 
@@ -117,11 +116,7 @@ def find_slices(
     References:
         Westfall and Young (1993), Resampling-Based Multiple Testing.
     """
-    options = Looking(
-        over=over, depth=depth, least=least, level=level, flips=flips, seed=seed, confirm=confirm, unit=unit,
-        attributes=attributes, buckets=buckets, vocabulary=vocabulary, lowercase=lowercase, command=command,
-        redact=redact,
-    )  # fmt: skip
+    options = Looking.of(locals())
     runner = engine_of(engine)
     source, systems, columns = resolve_frame(source, gold, systems, reading)
     gold = gold if source is None else source
@@ -139,69 +134,39 @@ def find_slices(
     return _searched(walked, options)
 
 
-class SearchOptions(TypedDict):
-    """The keyword arguments of `search` and `confirm`."""
+class Looking(CheckedOptions, frozen=True, kw_only=True):
+    """The checked options of `find_slices`."""
 
+    verb = "slices"
+
+    over: Over
     depth: int
     least: int
     level: float
     flips: int
     seed: int
-
-
-class Looking(Struct, frozen=True, kw_only=True):
-    """The validated options of `find_slices`."""
-
-    over: Over = "recall"
-    depth: int = 2
-    least: int = 50
-    level: float = 0.05
-    flips: int = 2000
-    seed: int = 0
-    confirm: bool = False
-    unit: str | None = None
-    attributes: str | Attribute | Iterable[str | Attribute] = DEFAULT
-    buckets: Mapping[str, str | Strategy] | None = None
-    vocabulary: Iterable[str] | None = None
-    lowercase: bool = False
-    redact: bool = False
-    command: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.over not in OVERS:
-            raise unknown("kind of items", self.over, OVERS)
-        for name, low in (("depth", 1), ("least", 1), ("flips", 19), ("seed", 0)):
-            number = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, int) or number < low:
-                raise ChoiceError(f"{name} is {number!r}, but must be a whole number of {low} or more.")
-        if self.flips > MOST_DRAWS:
-            raise ChoiceError(f"flips is {self.flips}, but must be at most {MOST_DRAWS:,}.")
-        if not 0 < self.level < 1:
-            raise ChoiceError(f"level is {self.level!r}, but must be between 0 and 1.")
+    confirm: bool
+    unit: str | None
+    attributes: str | Attribute | Iterable[str | Attribute]
+    buckets: Mapping[str, str | Strategy] | None
+    vocabulary: Iterable[str] | None
+    lowercase: bool
+    redact: bool
+    command: str | None
 
     def choices(self, *, align: How = "strict", reading: ReadKeywords) -> Choices:
         """The options for evaluating blocks: attributes of mentions, with their buckets."""
         return Choices.of_mentions(
-            attributes=self.attributes,
-            buckets=self.buckets,
+            **self.chosen("attributes", "buckets", "lowercase", "unit", "redact"),
             vocabulary=None if self.vocabulary is None else [*self.vocabulary],
-            lowercase=self.lowercase,
-            unit=self.unit,
-            redact=self.redact,
             align=align,
             reading=reading,
         )
 
     @property
-    def search(self) -> SearchOptions:
-        """The keyword arguments of `search`."""
-        return {
-            "depth": self.depth,
-            "least": self.least,
-            "level": self.level,
-            "flips": self.flips,
-            "seed": self.seed,
-        }
+    def search(self) -> dict[str, Any]:
+        """The keyword arguments of `search` and `confirm`."""
+        return self.chosen("depth", "least", "level", "flips", "seed")
 
 
 def slices_in(document: Evaluation, **options: Any) -> Slices:
@@ -210,8 +175,7 @@ def slices_in(document: Evaluation, **options: Any) -> Slices:
     Raises:
         ChoiceError: the document keeps no mentions, or an option needs the files.
     """
-    settings = Looking(**options)
-    usual = Looking()
+    settings, usual = Looking.like(find_slices, **options), Looking.like(find_slices)
     fixed = ("attributes", "buckets", "vocabulary", "lowercase")
     changed = [name for name in fixed if getattr(settings, name) != getattr(usual, name)]
     if settings.unit not in (None, document.settings.unit):
@@ -247,17 +211,11 @@ def _searched(walked: Walked, settings: Looking) -> Slices:
         signature=_signature(walked, settings, names),
         inputs=walked.inputs,
         settings=SliceSettings(
-            depth=settings.depth,
-            least=settings.least,
-            level=settings.level,
-            seed=settings.seed,
-            unit=kind,
+            **settings.kept_by(SliceSettings) | {"unit": kind, "attributes": names},
             number=number,
             block=walked.block,
             few_units=number < FEW_UNITS,
-            attributes=names,
             absent=dict(walked.facts.absent),
-            command=settings.command,
         ),
         over=settings.over,
         tested=max(tested, default=0),
@@ -348,7 +306,7 @@ class _Case(Struct, frozen=True, eq=False):
         )
 
 
-def _one_system(case: _Case, system: str, *, confirmed: bool, options: SearchOptions) -> SystemSlices:
+def _one_system(case: _Case, system: str, *, confirmed: bool, options: Mapping[str, Any]) -> SystemSlices:
     weights = [ints(~case.found(system))]
     if case.over == "f1":
         weights.append(ints(~case.tables.systems[system]["right"]))
@@ -391,7 +349,9 @@ def _one_system(case: _Case, system: str, *, confirmed: bool, options: SearchOpt
     )
 
 
-def _one_pair(case: _Case, first: str, second: str, *, confirmed: bool, options: SearchOptions) -> PairSlices:
+def _one_pair(
+    case: _Case, first: str, second: str, *, confirmed: bool, options: Mapping[str, Any]
+) -> PairSlices:
     items, overall = _differences(case, first, second)
     result: Search = search(items, **options)
     recall = case.over != "f1"
@@ -467,12 +427,9 @@ def _signature(walked: Walked, settings: Looking, names: Sequence[str]) -> str:
         "spanwise",
         f"v:{__version__}",
         "match:exact",
-        f"over:{settings.over}",
-        f"depth:{settings.depth}",
-        f"least:{settings.least}",
+        *settings.signed("over", "depth", "least"),
         f"test:signflip.maxT.{walked.signed_unit}.{settings.flips}",
-        f"level:{settings.level}",
-        f"seed:{settings.seed}",
+        *settings.signed("level", "seed"),
         "attributes:" + "+".join(cuts),
     ]
     digest = walked.inputs[0].sha256

@@ -47,6 +47,7 @@ from spanwise.evaluation.choices import (
 )
 from spanwise.evaluation.dataset import UnopenedSources, ignore_progress, is_spark, read_by_spark
 from spanwise.formats import Reader, listed_sources, says_label_rules
+from spanwise.settings import check_options
 from spanwise.suspicion._blocks import (
     CachedVotesBlock,
     CandidateRows,
@@ -123,7 +124,7 @@ def suspects(
         >>> [(suspect.kind, suspect.score, suspect.proposal.label) for suspect in document.suspects]
         [('label', 1.0, 'LOC')]
     """
-    check_top(top)
+    check_options("suspects", {"top": top})
     runs = {name: _runs(source) for name, source in (systems or {}).items()}
     voters, flat = _numbered(runs)
     more = [
@@ -147,7 +148,7 @@ def suspects(
 
 def suspects_of(inputs: Inputs, *, top: int | None = 200, redact: bool = False) -> Suspects:
     """Like `suspects`, but for data that has already been read; every system is one voter."""
-    check_top(top)
+    check_options("suspects", {"top": top})
     more = TrainingData(TrainingFiles.in_memory(inputs.train), local_engine(1)) if inputs.train else None
     opened = _OpenedVotes(CachedVotesBlock.of(OneBlock(inputs), scores=False), local_engine(1), more)
     voters = {name: (name,) for name in inputs.systems}
@@ -214,12 +215,6 @@ def _opened(unopened: UnopenedSources, *, memory: int | str | None, workers: int
     more = [file.labels["only"] for file in files.files]
     (source.read_labels | ReadLabels.of(more)).check(reading)
     return _OpenedVotes(source, runner, TrainingData(files, runner) if files.files else None)
-
-
-def check_top(top: int | None) -> None:
-    """Refuse a negative number of suspects."""
-    if top is not None and top < 0:
-        raise ChoiceError(f"top is {top}, but must be 0 or more.")
 
 
 def _document(
