@@ -1,7 +1,7 @@
 """The figures about the package on the design page, counted from the source files.
 
-    python -m benchmarks.house            print the rows
-    python -m benchmarks.house --write    insert them into docs/design.md
+    python -m benchmarks.house            print the rows, the path of an evaluation, and the costs of verbs
+    python -m benchmarks.house --write    insert the rows into docs/design.md
 
 Lines include blank ones. `Any` is counted wherever it occurs outside imports. Which files are wings and which
 lie around the core is read from the contracts of import-linter, which enforces them: the core is what is
@@ -120,6 +120,9 @@ def main() -> int:
     page = ROOT / "docs" / "design.md"
     if args.write:
         page.write_text(ROW.sub(row, page.read_text(encoding="utf-8")), encoding="utf-8")
+    from benchmarks.walk import report  # runs an evaluation
+
+    values |= report()
     sys.stdout.write("".join(f"{name}: {value}\n" for name, value in values.items()))
     return 0
 
