@@ -57,6 +57,21 @@ def offsets(sizes: Sequence[int] | Column) -> Ints:
     return ints(starts)
 
 
+def distinct(values: npt.NDArray[D]) -> npt.NDArray[D]:
+    """The distinct values in ascending order; undefined ones stay apart.
+
+    As `numpy.unique`, which loads a module for masked arrays that takes longer than a small evaluation.
+
+    Examples:
+        >>> distinct(np.array([3, 1, 3])).tolist()
+        [1, 3]
+    """
+    ordered = np.sort(values, axis=None)
+    new = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    return ordered[new]
+
+
 def run_positions(first: Column, sizes: Sequence[int] | Column) -> Ints:
     """The positions in several runs, concatenated; run `i` begins at `first[i]` and has `sizes[i]` positions.
 

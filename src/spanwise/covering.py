@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from spanwise.columns import Bools, Ints, ints, offsets, run_positions
+from spanwise.columns import Bools, Ints, distinct, ints, offsets, run_positions
 from spanwise.corpus import Corpus, Mentions, with_one_labelling
 from spanwise.counts import Counts
 from spanwise.rates import LEAK_COUNTS
@@ -150,7 +150,7 @@ class Covered(Struct, frozen=True, eq=False, dict=True):
             return cls(gold, predicted, masked[position], masked)
         wanted, given = with_one_labelling([gold.mentions, predicted])
         pairs, label = np.zeros(len(position), dtype=bool), wanted.label[owner]
-        for code in np.unique(wanted.label).tolist():
+        for code in distinct(wanted.label).tolist():
             own = label == code
             pairs[own] = axis.mask(given.take(given.label == code))[position[own]]
         return cls(gold, predicted, pairs, masked)

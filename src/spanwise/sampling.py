@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from spanwise.attributes import Values
 from spanwise.buckets import fit
-from spanwise.columns import Ints, frozen, ints, offsets
+from spanwise.columns import Ints, distinct, frozen, ints, offsets
 from spanwise.corpus import Annotation, Corpus
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.formats import Reader, rules_of
@@ -96,7 +96,7 @@ def sample(
 def number_of_strata(drawn: Annotation) -> int:
     """The number of groups that units were drawn within; 1 without strata."""
     stratum = drawn.corpus.fields.get("stratum")
-    return 1 if stratum is None else len(np.unique(np.asarray(stratum)))
+    return 1 if stratum is None else len(distinct(np.asarray(stratum)))
 
 
 def allocated(sizes: Sequence[int], n: int) -> list[int]:

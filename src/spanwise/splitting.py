@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.attributes import SUBSETS, Context, Lexicon, toughness
-from spanwise.columns import Bools, Ints, ints, offsets, plain, run_positions
+from spanwise.columns import Bools, Ints, distinct, ints, offsets, plain, run_positions
 from spanwise.composition import content_of, dataset_document, input_entry
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, with_one_labelling, with_one_vocabulary
 from spanwise.document.dataset import DatasetFacts, Split, SplitPart, SplitRun, SplitSettings, SplitShare
@@ -128,7 +128,7 @@ def split(
         parts={
             name: SplitPart(
                 facts=facts[name],
-                units=len(np.unique(unit_of[rows[name]])),
+                units=len(distinct(unit_of[rows[name]])),
                 sentences=_runs(annotations, rows[name]),
                 path=paths.get(name),
             )

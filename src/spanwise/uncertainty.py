@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from spanwise.columns import Bools, Column, Floats, Ints, compact, ints, on_grid, ratio
+from spanwise.columns import Bools, Column, Floats, Ints, compact, distinct, ints, on_grid, ratio
 from spanwise.counts import Counts, Matrix, distinct_rows, grouped, joint_numbers
 from spanwise.hashing import column_digest
 from spanwise.settings import CONFIDENCE, CORRECTION
@@ -200,7 +200,7 @@ def _changes(tables: Sequence[Counts], matched: Ints) -> tuple[Ints, Ints]:
     Returns:
         The changes (distinct units × columns of all pairs of runs), and the number of such units.
     """
-    used = np.unique(matched).tolist()
+    used = distinct(matched).tolist()
     *rows, times = joint_rows([tables[table] for table in used])
     row_of = dict(zip(used, rows, strict=True))
     change = np.concatenate(

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Ints, ints
+from spanwise.columns import Ints, distinct, ints
 from spanwise.corpus import Annotation, Corpus
 from spanwise.errors import ChoiceError, InputError
 
@@ -85,7 +85,7 @@ def windows(
 
 def _split(bounds: Ints, reach: Ints, limit: int | None) -> tuple[Ints, int]:
     """The boundaries of non-empty sentences, with sentences longer than the limit split."""
-    bounds = np.unique(bounds)
+    bounds = distinct(bounds)
     if limit is None or not len(bounds) or (np.diff(reach[bounds]) <= limit).all():
         return bounds, 0
     pieces, cut = [int(bounds[0])], 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +45,17 @@ def test_help_needs_no_numpy(call: list[str]) -> None:
         f"with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()): main({call!r})"
     )
     assert not loaded_after(code) & (HEAVY | {"numpy"})
+
+
+def test_scores_of_small_files_need_only_what_they_use(tmp_path: Path) -> None:
+    """Masked arrays alone take longer to load than the scores of a small file to compute."""
+    (tmp_path / "gold.conll").write_text("Ann B-PER\nmet O\nBo B-PER\n\nRome B-LOC\n")
+    (tmp_path / "a.conll").write_text("Ann B-PER\nmet O\nBo B-LOC\n\nRome O\n")
+    call = ["evaluate", *(str(tmp_path / name) for name in ("gold.conll", "a.conll")), "--quiet"]
+    unused = HEAVY - {"rich"} | {"numpy.ma", "tomllib"}
+    code = f"from spanwise.cli.main import main\nassert main({call!r}) == 0"
+    assert not loaded_after(code) & unused
+    assert "numpy.random" not in loaded_after(code.replace("'--quiet'", "'--quiet', '--resamples', '0'"))
 
 
 def test_an_unknown_public_name_is_an_attribute_error() -> None:

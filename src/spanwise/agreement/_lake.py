@@ -25,7 +25,7 @@ from spanwise.agreement._shared import (
     placed,
 )
 from spanwise.agreement._sources import WHO, named_annotators
-from spanwise.columns import Bools, Ints, Words, ints, offsets
+from spanwise.columns import Bools, Ints, Words, distinct, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Reading, Source, Unit, with_one_vocabulary
 from spanwise.engines.spark import FrameEngine, Packed, Sent, SparkEngine, answer, answers, packed, unpacked
 from spanwise.errors import InputError, many
@@ -467,7 +467,7 @@ def _cut(party: int, sent: Broadcast, rows: Iterable[Row]) -> Iterator[tuple[int
         whole = lake.read(path, bytes(row["content"]))
         begin = own.begins[path]
         end = begin + len(whole.corpus)
-        inner = np.unique(own.starts[(own.starts > begin) & (own.starts < end)])
+        inner = distinct(own.starts[(own.starts > begin) & (own.starts < end)])
         edges = np.concatenate([[begin], inner, [end]])
         edges = edges[: 1 if begin == end else None]
         document = np.searchsorted(own.starts, edges[:-1], side="right") - 1

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from spanwise.agreement._jackknife import UnitPlan, added, merged, plain_t
 from spanwise.agreement._pairs import kappa_with_interval
 from spanwise.agreement._shared import Cells, Presence, Shared
-from spanwise.columns import Bools, Codes, Floats, Ints, floats, ints, plain, ratio, run_positions
+from spanwise.columns import Bools, Codes, Floats, Ints, distinct, floats, ints, plain, ratio, run_positions
 from spanwise.corpus import Corpus, Mentions
 from spanwise.document import Interval
 from spanwise.document.agreement import CohenPair, TokenAgreement
@@ -58,7 +58,7 @@ class TokenSums(Struct, frozen=True, eq=False):
             matrix = matrix[:, :0]
             token_document = token_document[:0]
         of_documents = plan.of_documents(ground)
-        numbers = np.unique(of_documents)
+        numbers = distinct(of_documents)
         unit = np.searchsorted(numbers, of_documents)[token_document]
         categories = len(ground.labels) * (2 if units == "iob2" else 1) + 1
         everyone = np.all(ground.present, axis=0)[token_document]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from spanwise.agreement._jackknife import MOST_CONTINUA, UnitPlan, plain_t
 from spanwise.agreement._shared import Cells, Presence, Shared
-from spanwise.columns import Bools, Floats, Ints, floats, ints, offsets, plain, run_positions
+from spanwise.columns import Bools, Floats, Ints, distinct, floats, ints, offsets, plain, run_positions
 from spanwise.document.agreement import UnitizingAgreement
 from spanwise.errors import MissingExtra
 
@@ -156,7 +156,7 @@ class UnitSums(Struct, frozen=True, eq=False):
             used=np.bincount(units.label, minlength=labels) > 0,
             groups={
                 number: Concatenation.of(units, ints(common[group == number]), whole, unusable, observed, n)
-                for number in np.unique(group).tolist()
+                for number in distinct(group).tolist()
             },
         )
 

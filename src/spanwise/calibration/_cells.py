@@ -17,7 +17,7 @@ from spanwise.calibration.measures import (
     brier,
     risk_area,
 )
-from spanwise.columns import Bools, Floats, floats, plain, ratio
+from spanwise.columns import Bools, Floats, distinct, floats, plain, ratio
 from spanwise.counts import Counts
 from spanwise.document import Interval
 from spanwise.document.confidence import (
@@ -136,7 +136,7 @@ def points_of(curve: Curve) -> tuple[tuple[CurvePoint, ...], bool]:
     chosen = np.arange(len(curve.threshold))
     thinned = len(chosen) > MOST_POINTS
     if thinned:
-        chosen = np.unique(np.linspace(0, len(chosen) - 1, FEWER_POINTS).round().astype(np.int64))
+        chosen = distinct(np.linspace(0, len(chosen) - 1, FEWER_POINTS).round().astype(np.int64))
     columns = (curve.threshold, curve.predicted, curve.correct)
     return tuple(
         CurvePoint(threshold=threshold, predicted=predicted, correct=correct)
@@ -150,7 +150,7 @@ def risk_of(curve: Curve, most: int = 200) -> tuple[RiskPoint, ...]:
     """At most `most` points of the risk-coverage curve."""
     coverage, risk = curve.risk()
     number = min(most, len(risk))
-    chosen = np.unique(np.linspace(0, max(len(risk) - 1, 0), number).round().astype(np.int64)).tolist()
+    chosen = distinct(np.linspace(0, max(len(risk) - 1, 0), number).round().astype(np.int64)).tolist()
     return tuple(RiskPoint(coverage=float(coverage[at]), risk=float(risk[at])) for at in chosen)
 
 

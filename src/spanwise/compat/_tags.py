@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 import numpy as np
 from msgspec import Struct
 
-from spanwise.columns import Bools, Codes, Column, Ints, ints
+from spanwise.columns import Bools, Codes, Column, Ints, distinct, ints
 
 T = TypeVar("T")
 
@@ -89,7 +89,7 @@ class Spans(Struct, frozen=True, eq=False):
     @property
     def used(self) -> set[str]:
         """The types of the entities."""
-        return {self.types[code] for code in np.unique(self.type).tolist()}
+        return {self.types[code] for code in distinct(self.type).tolist()}
 
 
 def lenient(sequences: Sequence[Sequence[object]], *, suffix: bool) -> Spans:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from spanwise.columns import Ints
+from spanwise.columns import Ints, distinct
 from spanwise.compat._tags import TagSequences, flags_of, tabulate
 from spanwise.corpus import Annotation
 from spanwise.errors import InputError
@@ -94,7 +94,7 @@ def screen(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) ->
     stops = np.flatnonzero(((true.flags | guessed.flags) & _ENDS != 0) | ~same)
     begun = np.flatnonzero(starts & same)
     after = np.searchsorted(stops, begun, side="right")
-    stop = np.unique(stops[after[after < len(stops)]])
+    stop = distinct(stops[after[after < len(stops)]])
     stop = stop[ends[stop]]
     right = np.bincount(gold_codes[stop], minlength=len(types))
     # conlleval counts a chunk still open at the end of the file as correct, under the empty type of the

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.attributes import Confusable
-from spanwise.columns import Words
+from spanwise.columns import Words, distinct
 from spanwise.composition import sentence_hashes
 from spanwise.corpus import Annotation
 from spanwise.description._counting import OpenedGold, TestPart, TrainPart, distinct_rows, open_gold
@@ -74,7 +74,7 @@ def conflicts(
         readings.add(block_words.counts)
         first.update(dict.fromkeys(block_words.sentences))
     chosen, counts = _hashes(list(first)[:most]), readings.total()
-    asked = replace(asked, chosen=ordered_hashes(chosen), among=np.unique(counts.context))
+    asked = replace(asked, chosen=ordered_hashes(chosen), among=distinct(counts.context))
     rows: list[SentenceRow] = []
     if train is not None:
         elsewhere = train.map_and_join(read_elsewhere, asked)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
@@ -332,7 +330,9 @@ class Settings(DocumentPart, frozen=True, kw_only=True):
         """A hash of the gold file and of the rules on its labels, if there are any."""
         if sha256_of_file is None or not self.gold_rules:
             return sha256_of_file
-        return hashlib.sha256(f"{sha256_of_file} {self.gold_rules}".encode()).hexdigest()
+        from spanwise.hashing import sha256  # needs NumPy, which help does without
+
+        return sha256(f"{sha256_of_file} {self.gold_rules}".encode()).hexdigest()
 
     @property
     def more_scores(self) -> tuple[str, ...]:
@@ -348,11 +348,15 @@ def hash_of(rules: Mapping[str, object]) -> str:
         >>> hash_of({"only": ["A", "B"]}) == hash_of({"only": ("B", "A")})
         True
     """
+    import json  # few documents need it
+
+    from spanwise.hashing import sha256
+
     ordered = {
         name: dict(value) if isinstance(value, Mapping) else sorted(value)  # type: ignore[call-overload]
         for name, value in rules.items()
     }
-    return hashlib.sha256(json.dumps(ordered, sort_keys=True).encode()).hexdigest()[:12]
+    return sha256(json.dumps(ordered, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def usual_settings(**chosen: object) -> Settings:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 import numpy as np
 from msgspec import Struct
 
-from spanwise.columns import Column, Ints, ints
+from spanwise.columns import Column, Ints, distinct, ints
 from spanwise.corpus import Corpus, Mentions, with_one_labelling
 from spanwise.document import Input
 from spanwise.document.evaluation import Evaluation
@@ -81,7 +81,7 @@ def _ways(corpus: Corpus, gold: Mentions, predicted: Mentions) -> dict[str, int]
     placed = predicted.placed
     sentence, start, end = (column[placed] for column in (predicted.sentence, predicted.start, predicted.end))
     width = _width(gold.end, end)
-    wanted = np.unique(_keys(gold.sentence, gold.start, gold.end, width))
+    wanted = distinct(_keys(gold.sentence, gold.start, gold.end, width))
 
     def found(sentences: Column, starts: Column, ends: Column) -> int:
         return int(np.count_nonzero(np.isin(_keys(sentences, starts, ends, width), wanted)))

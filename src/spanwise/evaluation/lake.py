@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.alignment import How
-from spanwise.columns import Ints, codes, floats, ints, offsets
+from spanwise.columns import Ints, codes, distinct, floats, ints, offsets
 from spanwise.composition import reading_entry
 from spanwise.corpus import (
     Annotation,
@@ -168,7 +168,7 @@ class Lake(Struct, frozen=True, eq=False):
         for index, (before, file) in enumerate(pairwise(self.files), start=1):
             if file.continues_document(before):
                 starts[index] = starts[index][1:]
-        return ints(np.unique(np.concatenate(starts)))
+        return ints(distinct(np.concatenate(starts)))
 
     def read(self, path: str, data: bytes) -> Annotation:
         """Read one of the files."""

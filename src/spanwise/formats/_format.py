@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
 
-from spanwise.columns import ints
+from spanwise.columns import distinct, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.errors import ChoiceError, InputError, at, many, unknown
 from spanwise.formats._opening import File
@@ -373,7 +373,7 @@ def annotated(corpus: Corpus, tags: Tags, options: Options, reading: Reading) ->
     try:
         checked(tags, locate=locate)
     except InputError as error:
-        words = [corpus.vocabulary[code] for code in np.unique(corpus.tokens).tolist()]
+        words = [corpus.vocabulary[code] for code in distinct(corpus.tokens).tolist()]
         raise InputError(f"{error}{swapped_columns(words)}") from None
     recognised = recognise(tags, prefer=options.prefer)
     if options.declared is not None:

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from msgspec import Struct
 
-from spanwise.columns import Codes, Ints, codes, ints, offsets
+from spanwise.columns import Codes, Ints, codes, distinct, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Reading, Source
 from spanwise.errors import InputError, at, many
 from spanwise.formats._columns import Layout, Rows, check_utf8, line_positions, lines_with, parse_fast
@@ -407,7 +407,7 @@ class ConlluReader(TaggedReader, frozen=True):
         if "ID" in self.columns:
             chosen = np.array([string.isdigit() for string in numbers.strings], dtype=bool)[rows.columns[0]]
         before_each = offsets(chosen)
-        begins = np.unique(before_each[rows.begins])
+        begins = distinct(before_each[rows.begins])
         begins = ints(begins[begins < before_each[-1]])
         if not len(begins):
             return None

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Codes, Ints, codes, ints, offsets
+from spanwise.columns import Codes, Ints, codes, distinct, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Pieces, Reading, Source, joined_mentions
 from spanwise.errors import InputError, at
 from spanwise.formats._columns import (
@@ -261,7 +261,7 @@ def _mentions_of(rows: Ints, labels: Sequence[str], numbers: Sequence[str], firs
     first = first[order]
     # Take each token of a mention once; a piece begins where the previous token is not in the mention.
     span = int(rows.max()) + 1
-    owner, token = np.divmod(np.unique(group * span + rows), span)
+    owner, token = np.divmod(distinct(group * span + rows), span)
     begins = np.flatnonzero((np.diff(owner, prepend=-1) != 0) | (np.diff(token, prepend=-2) != 1))
     ends = np.append(begins[1:], len(token)) - 1
     base = firsts[sentence[first]][owner[begins]]

@@ -14,7 +14,7 @@ from spanwise import __version__
 from spanwise.alignment import How
 from spanwise.attributes import Attribute
 from spanwise.buckets import Strategy
-from spanwise.columns import Bools, Column
+from spanwise.columns import Bools, Column, distinct
 from spanwise.corpus import Annotation, Mentions
 from spanwise.counts import Counts
 from spanwise.covering import Covered, GoldPositions, Identified, PositionAxis
@@ -258,7 +258,7 @@ OVERALL: Key = ("overall", "")
 def _cells(context: BlockContext, block: Block) -> dict[Key, dict[str, Bools]]:
     """The gold mentions of each cell: by label, by bucket of each attribute, and by tough subset."""
     mentions, facts = block.gold.mentions, context.facts
-    used = np.unique(mentions.label).tolist()
+    used = distinct(mentions.label).tolist()
     cells: dict[Key, dict[str, Bools]] = {
         OVERALL: {f"labels/{mentions.labels[code]}": np.asarray(mentions.label == code) for code in used}
     }
@@ -310,7 +310,7 @@ def _examples(block: Block, covered: Covered, most: int) -> tuple[LeakingSentenc
     if not most or corpus.without_text:
         return ()
     leaking = gold.mentions.sentence[~covered.hidden]
-    return tuple(_example(block, covered, sentence) for sentence in np.unique(leaking)[:most].tolist())
+    return tuple(_example(block, covered, sentence) for sentence in distinct(leaking)[:most].tolist())
 
 
 def _example(block: Block, covered: Covered, sentence: int) -> LeakingSentence:

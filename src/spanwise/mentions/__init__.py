@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Bools, Column, Ints, frozen, ints, offsets
+from spanwise.columns import Bools, Column, Ints, distinct, frozen, ints, offsets
 
 
 class MentionTable(Struct, frozen=True, eq=False):
@@ -81,7 +81,7 @@ class MentionTable(Struct, frozen=True, eq=False):
     @property
     def used_labels(self) -> set[str]:
         """The labels that occur."""
-        return {self.labels[code] for code in np.unique(self.columns["label"]).tolist()}
+        return {self.labels[code] for code in distinct(self.columns["label"]).tolist()}
 
     def by_unit(self, rows: Ints | Bools | slice = slice(None)) -> Ints:
         """The number of rows in each unit, of all rows or of those given."""

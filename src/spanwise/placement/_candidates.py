@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 from msgspec import Struct
 
-from spanwise.columns import Bools, Codes, Ints, Small, Words, codes, ints, offsets, run_positions
+from spanwise.columns import Bools, Codes, Ints, Small, Words, codes, distinct, ints, offsets, run_positions
 from spanwise.corpus import Corpus
 from spanwise.hashing import slot, slots
 from spanwise.placement.answers import Units, bare, collapse, fold, without_article
@@ -233,7 +233,7 @@ def _possible(text: _Text, queries: _Queries, threshold: float) -> _Runs:
     low = np.searchsorted(begin, around - edits, side="left")
     number = np.searchsorted(begin, around + edits, side="right") - low
     pair = np.repeat(query, number) * (len(begin) + 1) + run_positions(low, number)
-    pair = np.unique(pair)
+    pair = distinct(pair)
     query, first = pair // (len(begin) + 1), pair % (len(begin) + 1)
     inside = _unit_of(units, spelled[first]) == queries.unit[query]
     query, first = query[inside], first[inside]
@@ -306,7 +306,7 @@ def _anchors_in_long(text: _Text, queries: _Queries, pieces: list[tuple[int, int
     order = np.argsort(key, kind="stable")
     anchors: list[tuple[Ints, Ints]] = []
     spelled = [[*map(ord, piece)] for piece in numbers]
-    for unit in np.unique(queries.unit[query]).tolist():
+    for unit in distinct(queries.unit[query]).tolist():
         low, high = text.borders[unit], text.borders[unit + 1]
         piece, position = find_everywhere(text.stream.symbols[low:high], spelled, CHARACTERS)
         run_key = unit * len(numbers) + piece

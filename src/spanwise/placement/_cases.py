@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spanwise.columns import Bools, Ints, ints
+from spanwise.columns import Bools, Ints, distinct, ints
 from spanwise.corpus import Annotation, Mentions
 from spanwise.document.analyses import AnswerCase, CaseAnswer, CasePiece
 from spanwise.placement._policies import Policy, among
@@ -42,7 +42,7 @@ def answer_cases(
     outcomes = _outcomes(sheet, rows, right_place)
     return tuple(
         _case(gold, answers, sheet, int(unit), outcomes, predicted, correct, found)
-        for unit in np.unique(wrong)[:MOST_CASES]
+        for unit in distinct(wrong)[:MOST_CASES]
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Bools, Ints, Small, codes, ints, offsets
+from spanwise.columns import Bools, Ints, Small, codes, distinct, ints, offsets
 from spanwise.corpus import Annotation, Mentions, Parts, Pieces, joined_pieces
 from spanwise.hashing import numbered
 from spanwise.placement._candidates import LEVELS, Level, Searcher, SpanCandidates, candidates
@@ -45,7 +45,7 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def claims(self) -> Ints:
         """The claims of gold, sorted."""
-        return ints(np.unique(self.gold_claims))
+        return ints(distinct(self.gold_claims))
 
     def up_to(self, level: Level) -> Sheet:
         """A copy with only the candidates that a search up to this level would have found."""
@@ -89,7 +89,7 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
     def counted(self, policy: Policy, *, keep: bool) -> Counted:
         """The number of gold, predicted and correct mentions under a policy."""
         rows, candidate = self.chosen(policy)
-        claims = np.unique(self.table.claim(candidate, self.table.label[rows]))
+        claims = distinct(self.table.claim(candidate, self.table.label[rows]))
         wrong = self.unplaced_predictions(self.placed(policy), keep=keep)
         predicted = len(claims) + int(wrong.sum())
         return len(self.gold), predicted, int(among(ints(claims), self.claims).sum())
@@ -100,7 +100,7 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
         wrong = int(self.unplaced_predictions(limits.placed, keep=keep).sum())
         taken = self.table.fixed & limits.placed
         fixed = self.table.first[taken] + self.table.occurrence[taken] - 1
-        doubled = len(fixed) - len(np.unique(self.table.claim(ints(fixed), self.table.label[taken])))
+        doubled = len(fixed) - len(distinct(self.table.claim(ints(fixed), self.table.label[taken])))
         predicted = int(limits.placed.sum()) - doubled + wrong
         return (len(self.gold), predicted, limits.worst), (len(self.gold), predicted, limits.best)
 
@@ -117,7 +117,7 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
     def found(self, policy: Policy) -> Bools:
         """Which gold mentions a policy finds."""
         rows, candidate = self.chosen(policy)
-        return among(self.gold_claims, np.unique(self.table.claim(candidate, self.table.label[rows])))
+        return among(self.gold_claims, distinct(self.table.claim(candidate, self.table.label[rows])))
 
     def mentions(self, policy: Policy, *, keep: bool) -> Mentions:
         """The predictions of a policy, in output order within a sentence; unplaced ones have positions -1."""

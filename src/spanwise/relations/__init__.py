@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from spanwise import __version__
 from spanwise.attributes import Values
 from spanwise.buckets import Bucketing, fit
-from spanwise.columns import Column, Ints, plain, ratio
+from spanwise.columns import Column, Ints, distinct, plain, ratio
 from spanwise.counts import Counts
 from spanwise.document import Input
 from spanwise.document.tuples import (
@@ -644,7 +644,7 @@ def _values(side: TupleRows, attribute: str) -> Values:
     if attribute in side.names:
         code = side.names[attribute]
         names = side.words[attribute]
-        used = np.unique(code[code >= 0])
+        used = distinct(code[code >= 0])
         table = np.full(len(names) + 1, -1, dtype=np.int64)
         table[used] = np.arange(len(used))
         return Values(table[code], code >= 0, attribute, tuple(names[one] for one in used.tolist()))
@@ -655,7 +655,7 @@ def _values(side: TupleRows, attribute: str) -> Values:
 def _fitted(gold: TupleRows, attribute: str) -> Bucketing | None:
     """The buckets of an attribute of the gold tuples; None if they do not tell tuples apart."""
     values = _values(gold, attribute)
-    if len(np.unique(values.value[values.defined])) < 2:
+    if len(distinct(values.value[values.defined])) < 2:
         return None
     bucketing = fit("automatic", values, attribute=attribute)
     return bucketing if len(bucketing.fitted) > 1 else None

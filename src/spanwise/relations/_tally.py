@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from msgspec import UNSET, Struct
 
-from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, floats, ints
+from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, distinct, floats, ints
 from spanwise.document.tuples import (
     CRITERIA,
     EVENT_SCORES,
@@ -515,7 +515,7 @@ def _sentences(
         [gold.unit[matched.gold_outcome > 0], predicted.unit[matched.predicted_outcome > 0]]
     )
     sentences = []
-    for unit in np.unique(wrong).tolist():
+    for unit in distinct(wrong).tolist():
         record = gold.records[unit]
         if record.tokens is None and record.text is None:
             continue

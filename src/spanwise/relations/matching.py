@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from msgspec import Struct
 
-from spanwise.columns import Bools, Column, Ints, frozen, ints, offsets, run_positions
+from spanwise.columns import Bools, Column, Ints, distinct, frozen, ints, offsets, run_positions
 from spanwise.document.tuples import CRITERIA, Criterion
 from spanwise.hashing import numbered
 from spanwise.relations.corpus import LINK, MENTION, TupleSide
@@ -251,7 +251,7 @@ def _distinct(one: Ints, other: Ints) -> Pairs:
     if not len(one):
         return ints(one), ints(other)
     stride = int(other.max()) + 1
-    packed = np.unique(one * stride + other)
+    packed = distinct(one * stride + other)
     return ints(packed // stride), ints(packed % stride)
 
 
@@ -336,7 +336,7 @@ def _tuple_keys(
         head.append(side.unit.astype(np.int64) * (both.types + 1) + (side.type if with_type else both.types))
     last = 0
     arities = [np.diff(starts) for starts in at]
-    for arity in np.unique(np.concatenate(arities)).tolist():
+    for arity in distinct(np.concatenate(arities)).tolist():
         rows = [np.flatnonzero((sizes == arity) & mask) for sizes, mask in zip(arities, chosen, strict=True)]
         tables = []
         for number in (0, 1):
@@ -589,7 +589,7 @@ class _Outcomes:
         crowded = pairs > _CROWDED
         part = np.cumsum(np.where(crowded, 0, pairs)) // _MOST_PAIRS
         units = both.sides[0].unit[both.owner[0][fillers[0]]], unit
-        for number in np.unique(part[units[1]]).tolist():
+        for number in distinct(part[units[1]]).tolist():
             rows = [np.flatnonzero(~crowded[one] & (part[one] == number)) for one in units]
             one, other = _joined(keys[0][rows[0]], keys[1][rows[1]])
             self._take_fillers(fillers[0][rows[0][one]], fillers[1][rows[1][other]])
@@ -621,12 +621,12 @@ class _Outcomes:
         """How many fillers each pair of tuples shares, one-to-one."""
         edges = np.bincount(at, minlength=len(pair))
         stride = max(len(self.both.role[0]), len(self.both.role[1])) + 1
-        distinct = [
-            np.bincount(np.unique(at * stride + column) // stride, minlength=len(pair))
+        fillers = [
+            np.bincount(distinct(at * stride + column) // stride, minlength=len(pair))
             for column in (one, other)
         ]
         shared = edges.copy()
-        unclear = (edges > distinct[0]) | (edges > distinct[1])
+        unclear = (edges > fillers[0]) | (edges > fillers[1])
         if unclear.any():
             found: dict[int, dict[int, list[int]]] = {}
             for number, left, right in zip(at.tolist(), one.tolist(), other.tolist(), strict=True):

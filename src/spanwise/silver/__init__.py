@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from spanwise.columns import Floats, Ints, ints, offsets
+from spanwise.columns import Floats, Ints, distinct, ints, offsets
 from spanwise.composition import input_entry
 from spanwise.corpus import Annotation, Corpus
 from spanwise.document import Interval
@@ -192,7 +192,7 @@ def _unit_of(requested: str | None, corpus: Corpus, places: Ints) -> str:
         if requested == "document":
             raise InputError(f"{corpus.source.path}: the file marks no documents.\nUse unit='sentence'.")
         return "sentence"
-    drawn = np.unique(documents[places])
+    drawn = distinct(documents[places])
     complete = int(np.diff(corpus.documents)[drawn].sum()) == len(places)
     if requested == "document" and not complete:
         raise InputError(

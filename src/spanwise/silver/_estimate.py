@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from spanwise.columns import Floats, Ints, floats
+from spanwise.columns import Floats, Ints, distinct, floats
 from spanwise.student import t_p, t_quantile
 
 LEAST_UNITS = 20  # gold units; with fewer, the covariance with the judge is not known well enough
@@ -50,7 +50,7 @@ class Design(Struct, frozen=True, eq=False):
     def groups(self) -> list[Ints]:
         """The rows of each stratum; strata with fewer than three units are joined with neighbours."""
         groups: list[list[int]] = []
-        for number in np.unique(self.stratum).tolist():
+        for number in distinct(self.stratum).tolist():
             rows = np.flatnonzero(self.stratum == number).tolist()
             if groups and (len(rows) < LEAST_STRATUM or len(groups[-1]) < LEAST_STRATUM):
                 groups[-1] += rows

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.alignment import How
-from spanwise.columns import Ints, Words, ints, offsets, plain, ratio
+from spanwise.columns import Ints, Words, distinct, ints, offsets, plain, ratio
 from spanwise.document import Input
 from spanwise.document.dataset import (
     Suspect,
@@ -231,7 +231,7 @@ def _document(
     if asked.text:
         counts = joined(engine.map(read_words, source.references(), asked))
         if more is not None:
-            other_counts = more.map_and_join(read_elsewhere, replace(asked, among=np.unique(counts.context)))
+            other_counts = more.map_and_join(read_elsewhere, replace(asked, among=distinct(counts.context)))
             counts = ContextCounts.joined([counts, other_counts])
         asked = replace(asked, counts=counts.varying())
     judged = list(engine.map(judge, source.references(), asked))
@@ -298,7 +298,7 @@ class _SuspicionCase(Struct, frozen=True, eq=False, dict=True):
     def contexts(self) -> Words:
         """The distinct contexts, which candidates refer to by index."""
         assert self.shared.counts is not None
-        return np.unique(self.shared.counts.context)
+        return distinct(self.shared.counts.context)
 
     def pair(self, row: int) -> tuple[int, int] | None:
         """The context and the proposed reading of a candidate found by variation; None for others."""
@@ -318,7 +318,7 @@ def _shown(opened: _OpenedVotes, case: _SuspicionCase, listed: Ints, first: Ints
     pairs = {pair for row in listed.tolist() if (pair := case.pair(row)) is not None}
     asked = replace(
         case.shared,
-        surfaces={int(length): np.unique(surface[size == length]) for length in np.unique(size[size > 0])},
+        surfaces={int(length): distinct(surface[size == length]) for length in distinct(size[size > 0])},
         counts=None,
         listed=blocks,
         pairs=tuple(sorted(pairs)),

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Ints, Words, ints
+from spanwise.columns import Ints, Words, distinct, ints
 from spanwise.corpus import Annotation, Mentions
 from spanwise.hashing import mixed_words, multipliers, word_hashes
 from spanwise.suspicion.ranking import (
@@ -36,7 +36,7 @@ Surfaces = Mapping[int, Words]  # by length: the sorted hashes of words that are
 def joined_surfaces(parts: Sequence[Surfaces]) -> dict[int, Words]:
     """Merge the words of mentions of several blocks."""
     sizes = sorted({size for part in parts for size in part})
-    return {size: np.unique(np.concatenate([part[size] for part in parts if size in part])) for size in sizes}
+    return {size: distinct(np.concatenate([part[size] for part in parts if size in part])) for size in sizes}
 
 
 class BlockText(Struct, frozen=True, eq=False, dict=True):
@@ -85,7 +85,7 @@ class BlockText(Struct, frozen=True, eq=False, dict=True):
         begin, length, _ = self._placed if mentions is None else placed_on(self.line, [mentions])
         with np.errstate(over="ignore"):
             return {
-                size: np.unique(window[begin[length == size]])
+                size: distinct(window[begin[length == size]])
                 for size, window in self._windows(int(length.max(initial=0)))
                 if (length == size).any()
             }
@@ -186,11 +186,11 @@ def varied(
     """
     occurrences, context = text.occurrences(wanted)
     readings = len(labels) + 1
-    distinct = np.unique(counts.context)
-    index = np.minimum(np.searchsorted(distinct, context), max(len(distinct) - 1, 0))
-    rows = np.flatnonzero(distinct[index] == context) if len(distinct) else ints([])
-    group = ints(np.searchsorted(distinct, counts.context))
-    total = np.bincount(group, weights=counts.count, minlength=len(distinct)).astype(np.int64)
+    contexts = distinct(counts.context)
+    index = np.minimum(np.searchsorted(contexts, context), max(len(contexts) - 1, 0))
+    rows = np.flatnonzero(contexts[index] == context) if len(contexts) else ints([])
+    group = ints(np.searchsorted(contexts, counts.context))
+    total = np.bincount(group, weights=counts.count, minlength=len(contexts)).astype(np.int64)
     table = Readings(ints(total), ints(group * readings + counts.reading), counts.count, readings)
     located = Occurrences(
         occurrences.begin[rows], occurrences.length[rows], text.readings(occurrences, labels)[rows],
