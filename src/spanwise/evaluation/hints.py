@@ -138,7 +138,7 @@ class Sides(Struct, frozen=True, eq=False):
             int(np.count_nonzero(np.isin(theirs, ours) & other.placed)) for ours, theirs in (keys, labeled)
         )
         known, given = (
-            tuple(side.labels[code] for code in np.unique(side.label).tolist()) for side in (mine, other)
+            tuple(side.labels[code] for code in distinct(side.label).tolist()) for side in (mine, other)
         )
         signs = Signs.of(corpus, mine, other, same, right)
         return cls(len(mine), len(other), right, known, given, signs)
