@@ -41,7 +41,6 @@ EDITS: dict[str, list[Edit]] = {
     "a keyword": [
         ("settings.py", 'Setting("redact"', 'Setting("loud", "shout", False, toml=bool),'),
         ("evaluation/__init__.py", "redact: bool = False,", "loud: bool = False,"),
-        ("evaluation/__init__.py", "reading=reading,\n    )  # fmt: skip\n    sources", "loud=loud,"),
         ("evaluation/choices.py", "redact: bool\n", "loud: bool"),
     ],
     "an option of another function": [

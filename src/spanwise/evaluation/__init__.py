@@ -273,14 +273,7 @@ def evaluate(
         quirks = resolve("interpreteval:check_preset")(preset, switched_off, train)
     if quirks is not None and attributes is None:
         attributes = "none"
-    choices = Choices.of(
-        matcher=matcher, focus=focus, weights=weights, attributes=attributes, buckets=buckets, edges=edges,
-        cross=cross, vocabulary=vocabulary, lowercase=lowercase, resamples=resamples, seed=seed,
-        confidence=confidence, unit=unit, pairs=pairs, correction=correction, primary=primary, beta=beta,
-        hierarchy=hierarchy, hierarchy_separator=hierarchy_separator, align=align,
-        examples=examples, examples_cap=examples_cap, redact=redact, command=command,
-        tags=tags or {}, reading=reading,
-    )  # fmt: skip
+    choices = Choices.among(locals(), tags=tags or {})
     sources = UnopenedSources(gold, systems, train, choices, columns, name, chosen_engine)
     whole, bound = _counted(sources, memory, workers, streamable=quirks is None, progress=report)
     if bound is not None:

@@ -470,6 +470,12 @@ class Choices(Struct, frozen=True, eq=False):
         )
 
     @classmethod
+    def among(cls, given: Mapping[str, Any], **changed: Any) -> Choices:
+        """The choices among the arguments of `evaluate`, which have the same names."""
+        names = {*cls.__struct_fields__, *signature(cls.of).parameters}
+        return cls.of(**{name: value for name, value in given.items() if name in names} | changed)
+
+    @classmethod
     def plain(
         cls,
         *,
