@@ -14,7 +14,7 @@ from importlib.resources import files
 from urllib.parse import quote, urlencode
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from msgspec import Struct
 from msgspec.structs import replace
 from starlette.datastructures import QueryParams
@@ -28,6 +28,7 @@ from spanwise.columns import Ints
 from spanwise.conditions import SENTENCE, TEXT, TOUGHNESS, Condition, parse
 from spanwise.document.scores import PRIMARY
 from spanwise.matching import OUTCOMES
+from spanwise.reports.templates import environment_of
 from spanwise.slices.index import SliceIndex
 from spanwise.views import wording as words
 from spanwise.workbench.api import (
@@ -100,10 +101,7 @@ SOME = 4  # notices of each kind above the leaderboard
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("spanwise.workbench"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )  # fmt: skip
+    environment = environment_of("spanwise.workbench")
     environment.filters.update(
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,
         interval=words.interval, p=words.p_value, format_p=words.format_p,

@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import TypeAlias
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup, escape
 from msgspec import json
 from msgspec.structs import asdict
@@ -26,6 +26,7 @@ from spanwise.reports._charts import shortened, titled
 from spanwise.reports._document import examples, pair_link, short_signature
 from spanwise.reports.html.packing import packed
 from spanwise.reports.html.views import view_parts
+from spanwise.reports.templates import environment_of
 from spanwise.settings import CONFIDENCE
 from spanwise.views import has_view
 from spanwise.views import silver as judge
@@ -144,10 +145,7 @@ def _hash(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("spanwise.reports.html"), autoescape=True, trim_blocks=True,
-        lstrip_blocks=True, undefined=StrictUndefined, keep_trailing_newline=True,
-    )  # fmt: skip
+    environment = environment_of("spanwise.reports.html", keep_trailing_newline=True)
     environment.globals.update(
         words=words, judge=judge, titled=titled,
         link=examples, pair_link=pair_link, mentions=mentions, heat=heat,
