@@ -104,6 +104,7 @@ VIEWS = {
     "evaluation": "evaluation:evaluation_view",
     "leaks": "leaks:leaks_view",
     "curve": "planning:curve_view",
+    "placement": "placement:placement_view",
     "plan": "planning:plan_view",
     "slices": "slices:slices_view",
     "split": "dataset:split_view",

@@ -292,7 +292,8 @@ class Room(Struct, frozen=True):
 class Grid(Struct, frozen=True):
     """Rows of cells in columns; a screen shows the first `most` rows and says how many `noun` are left.
 
-    `under` has a line for each row, or None: what a screen shows below the row.
+    `under` has a line for each row, or None: what a screen shows below the row. The rows of a `sifted` table
+    can be chosen on a page by their first cell, and by words.
     """
 
     columns: Sequence[Column]
@@ -303,6 +304,7 @@ class Grid(Struct, frozen=True):
     on: tuple[Surface, ...] = EVERYWHERE
     room: Room | None = None
     under: Sequence[Flow | None] = ()
+    sifted: bool = False
 
     def shown_on(self, surface: Surface) -> Grid:
         """The table with the columns that a surface shows."""
@@ -375,7 +377,18 @@ class ArcQuote(Struct, frozen=True):
     remarks: tuple[tuple[bool, str, str], ...]  # whether it is right, what it is, and what happened to it
 
 
-Block: TypeAlias = Grid | Paragraphs | Flow | Chart | Quote | ArcQuote
+class Exchange(Struct, frozen=True):
+    """What a model was asked and answered, where its answers are in the text, and what became of each."""
+
+    source: str
+    status: str
+    asked: str
+    answered: str
+    pieces: tuple[QuotePiece, ...]
+    outcomes: tuple[tuple[str, str, str], ...]  # text, label, outcome
+
+
+Block: TypeAlias = Grid | Paragraphs | Flow | Chart | Quote | ArcQuote | Exchange
 
 
 def note(text: str, style: str = "", indent: int = 2) -> Paragraphs:

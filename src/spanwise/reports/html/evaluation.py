@@ -14,7 +14,6 @@ from spanwise.document.scores import PRIMARY, Confusion, ScoreTest, SystemScores
 from spanwise.document.study import PairDiagnosis, Study
 from spanwise.reports._charts import PAGE, Style, axis_range, errors, evaluation, marks, shortened, titled
 from spanwise.reports._charts.svg import svg
-from spanwise.reports.html.analyses import cost_parts, panel
 from spanwise.reports.html.opening import opening
 from spanwise.reports.html.packing import contents
 from spanwise.reports.html.verdicts import (
@@ -24,11 +23,16 @@ from spanwise.reports.html.verdicts import (
     packed_pairs,
     verdicts,
 )
-from spanwise.reports.html.views import cards_of
+from spanwise.reports.html.views import Card, cards_of
+from spanwise.views import PAGE as ON_PAGES
+from spanwise.views import Section
 from spanwise.views import sentences as sentences
 from spanwise.views import wording as words
+from spanwise.views.cells import Chart, literal
 from spanwise.views.lookups import inner_keys, label_order, reversals, scored_labels
-from spanwise.views.parts import level_rows
+from spanwise.views.parts import by_level
+from spanwise.views.placement import of_systems
+from spanwise.views.scores import costs
 from spanwise.views.shown import (
     ShownDataset,
     both_ends,
@@ -42,6 +46,7 @@ from spanwise.views.slices import conditions
 from spanwise.views.standing import compared, family_of, study_letters, tested, tested_in, tested_on
 from spanwise.views.statements import over_datasets
 from spanwise.views.suspects import doubted
+from spanwise.views.systems import ShownSystems
 from spanwise.views.tasks import OVERLAPPING
 
 # ---- three systems or more: who leads whom, and which of them cannot be told apart -----------------
@@ -321,18 +326,18 @@ def evaluation_parts(document: Evaluation) -> dict[str, object]:
     few = len(shown.order) < FEWEST_ON_BOARD
     drawings = evaluation_drawings(document, _attributes(shown)) if few else own_drawings(shown)
     view = view_of(shown, svg(drawings))
-    levels = level_rows({name: document.systems[name] for name in view.order})
     return {
         "document": document,
         "title": _title(document),
         "view": view,
-        "levels": {"names": view.order, "rows": levels} if levels else None,
         "weak": document.weak,
         "conditions": conditions,
         "suspects": document.suspects,
-        "further": cards_of([doubted(document.suspects)] if document.suspects else [], {}, view.order),
-        "costs": cost_parts(document),
-        "answers": [(name, placed, panel(placed)) for name, placed in (document.answers or {}).items()],
+        "further": _further(document, view.order),
+        "answers": [
+            (name, cards_of([replace(section, name=f"{section.name}-{at}") for section in sections], {}, []))
+            for at, (name, sections) in enumerate(of_systems(document.answers or {}))
+        ],
         "data": {"sets": [packed_set(shown)]},
         "answer": answered(document, view.order),
         "openings": [
@@ -341,6 +346,18 @@ def evaluation_parts(document: Evaluation) -> dict[str, object]:
         "overlapping": OVERLAPPING,
         **(_few(document, view) if few else {"template": "many.html.jinja", "sets": [view]}),
     }
+
+
+def _further(document: Evaluation, order: Sequence[str]) -> list[Card]:
+    """The sections that few evaluations have: levels of labels, what answers cost, and doubts about gold."""
+    priced, drawn = costs(document), {}
+    sections = [by_level(ShownSystems(document)), priced]
+    if priced and len(order) > 1:
+        drawn = svg(evaluation.cost_drawings(document, Style(PAGE)))
+        sections.append(Section("cost-charts", literal(""), tuple(map(Chart, drawn)), on=ON_PAGES))
+    sections.append(doubted(document.suspects) if document.suspects else None)
+    charts = {name: Markup(chart) for name, chart in drawn.items()}
+    return cards_of([section for section in sections if section is not None], charts, order)
 
 
 def packed_set(shown: ShownDataset) -> dict[str, object]:

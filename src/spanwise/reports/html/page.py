@@ -5,16 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from importlib import import_module
 from importlib.resources import files
 from typing import TypeAlias
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
 from msgspec import json
-from msgspec.structs import asdict
 
 from spanwise.document import Document, DocumentLike, Settings
 from spanwise.document.analyses import PlacementDocument
@@ -35,11 +33,6 @@ from spanwise.views.statements import named_test, others_corrected, statements
 
 Parts: TypeAlias = dict[str, object]  # the values that a template needs, by name
 
-# The function that provides the template values of each kind of document, imported when such a page is
-# rendered: only some of them draw charts.
-PAGES = {
-    "placement": "analyses:placement_parts",
-}
 _POLICY = 'http-equiv="Content-Security-Policy" content="'
 ALWAYS = ("page.js", "tools.js")
 PAIR = "pair.js"  # for pages on which a pair can be chosen
@@ -95,14 +88,10 @@ def _parts(document: Document) -> Parts:
         return evaluation.study_parts(document)
     if has_view(document):
         return {"document": document, **view_parts(document)}
-    if document.kind not in PAGES:
-        raise ChoiceError(
-            f"there is no page for a document of kind {document.kind!r}.\n"
-            "Show its screen with: spanwise export FILE terminal"
-        )
-    module, function = PAGES[document.kind].split(":")
-    make: Callable[[Document], Parts] = getattr(import_module(f"spanwise.reports.html.{module}"), function)
-    return {"document": document, **make(document)}
+    raise ChoiceError(
+        f"there is no page for a document of kind {document.kind!r}.\n"
+        "Show its screen with: spanwise export FILE terminal"
+    )
 
 
 class FoldedParts:
@@ -150,7 +139,7 @@ def _environment() -> Environment:
         words=words, judge=judge, titled=titled,
         link=examples, pair_link=pair_link, mentions=mentions, heat=heat,
         statements=statements, named_test=named_test, others_corrected=others_corrected,
-        chosen=chosen, fields=asdict,
+        chosen=chosen,
         usual_confidence=CONFIDENCE,
     )  # fmt: skip
     environment.filters.update(
@@ -158,7 +147,6 @@ def _environment() -> Environment:
         interval=words.interval, p=words.p_value, correlation=words.correlation, plain=words.plain,
         percent=words.percent, attribute=words.attribute, bucket=words.bucket, spread=words.spread,
         signed_interval=words.signed_interval, short=short_signature, setting=setting,
-        visible_lines=lambda text: "\n".join(map(words.visible, str(text).splitlines())),
         brief=lambda name: shortened(name, 20), capitalised=words.capital, base_name=words.base_name,
     )  # fmt: skip
     return environment

@@ -1,8 +1,8 @@
 "use strict";
 // Buttons and a search field that filter the rows of a table, by kind and by text.
 (() => {
-  for (const group of document.querySelectorAll("[data-rows]")) {
-    const table = document.getElementById(group.dataset.rows);
+  for (const group of document.querySelectorAll(".sifted")) {
+    const table = group.querySelector("table");
     const buttons = [...group.querySelectorAll("button[data-only]")], field = group.querySelector("[data-search]");
     const rows = [...table.tBodies[0].rows];
     const show = () => {

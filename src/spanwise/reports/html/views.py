@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from markupsafe import Markup, escape
@@ -13,7 +14,7 @@ from spanwise.document.agreement import Agreement
 from spanwise.document.confidence import Confidence
 from spanwise.document.leaks import Leaks
 from spanwise.document.planning import LearningCurve, PlanDocument
-from spanwise.reports._charts import PAGE, SERIES, Style
+from spanwise.reports._charts import PAGE, SERIES, Style, axis_range
 from spanwise.reports._charts.marks import Drawing
 from spanwise.views import Section, view
 from spanwise.views.cells import (
@@ -21,6 +22,7 @@ from spanwise.views.cells import (
     Cell,
     Chart,
     Clause,
+    Exchange,
     Flow,
     Grid,
     MarkedText,
@@ -32,6 +34,7 @@ from spanwise.views.cells import (
     QuotePiece,
     ShareBar,
     Strip,
+    StripAxis,
     text_of,
 )
 from spanwise.views.confidence import CHARTS as KINDS
@@ -117,7 +120,8 @@ def isolated(words: Clause) -> Markup:
 def _width(section: Section) -> str:
     tables = [block for block in section.blocks if isinstance(block, Grid)]
     columns = max((len(table.columns) for table in tables), default=0)
-    quotes = any(isinstance(block, Quote | ArcQuote) for block in section.blocks)
+    quotes = any(isinstance(block, Quote | ArcQuote | Exchange) for block in section.blocks)
+    quotes |= any(table.sifted for table in tables)
     quotes |= any(isinstance(cell, MarkedText) for table in tables for row in table.rows for cell in row)
     if all(isinstance(block, Chart) for block in section.blocks):
         return "a4"
@@ -129,7 +133,7 @@ def _block(
 ) -> Markup | None:
     match block:
         case Grid():
-            return _table(block.shown_on("page"), section) if block.rows and "page" in block.on else None
+            return _grid(block, section) if block.rows and "page" in block.on else None
         case Paragraphs():
             opening = Markup('<p class="note">' if block.style == "faint" else "<p>")
             return Markup("\n").join(opening + isolated(text) + Markup("</p>") for text in block.texts)
@@ -143,6 +147,8 @@ def _block(
             )  # fmt: skip
         case Quote():
             return _quote(block)
+        case Exchange():
+            return _exchange(block)
         case ArcQuote():
             from spanwise.reports.html.arcs import arc_quote
 
@@ -162,18 +168,39 @@ def _key(systems: Sequence[str]) -> Markup:
 # ---- tables ----------------------------------------------------------------------------------------
 
 
+def _grid(table: Grid, section: Section) -> Markup:
+    """A table; if it is sifted, under buttons for the kinds of its rows and a field for words."""
+    drawn = _table(table.shown_on("page"), section)
+    if not table.sifted:
+        return drawn
+    kinds = Counter(text_of(row[0]) for row in table.rows)
+    button = Markup('<button type="button" data-only="{0}" aria-pressed="false">{0} {1}</button>')
+    buttons = Markup("").join(button.format(kind, f"{number:,}") for kind, number in kinds.items())
+    return Markup(
+        '<div class="sifted"><div class="pills kinds" role="group" aria-label="Kinds of rows">'
+        '<button type="button" data-only="" aria-pressed="true">all</button>{}'
+        '<label><span class="hide">Row contains</span><input type="search" data-search placeholder="words">'
+        "</label></div>{}</div>"
+    ).format(buttons, drawn)
+
+
 def _table(table: Grid, section: Section) -> Markup:
     right = [column.right for column in table.columns]
-    drawn = [any(isinstance(row[at], ShareBar) for row in table.rows) for at in range(len(right))]
+    drawn = [any(isinstance(row[at], ShareBar | Strip) for row in table.rows) for at in range(len(right))]
     head = Markup("").join(
         _tag("th", _title(column.title, bar), "track" if bar else "r" if number else "")
         for column, number, bar in zip(table.columns, right, drawn, strict=True)
     )
     lead = next((at for at, number in enumerate(right) if not number), 0)  # the column that names a row
     rows = Markup("\n").join(
-        Markup("<tr>")
+        (Markup('<tr data-kind="{}">').format(text_of(row[0])) if table.sifted else Markup("<tr>"))
         + Markup("").join(
-            _tag("th" if at == lead else "td", _cell(cell), _kind(cell, right[at]), at == lead)
+            _tag(
+                "th" if at == lead else "td",
+                _cell(cell, table.columns[at].axis),
+                _kind(cell, right[at]),
+                at == lead,
+            )
             for at, cell in enumerate(row)
         )
         + Markup("</tr>")
@@ -201,14 +228,35 @@ def _tag(name: str, content: Markup, kind: str, scope: bool = False) -> Markup:
 
 
 def _kind(cell: Cell, right: bool) -> str:
-    if isinstance(cell, ShareBar):
+    if isinstance(cell, ShareBar | Strip):
         return "track"
     if isinstance(cell, MarkedText):
         return "wrapped quoted"
     return "r" if right else "wrapped" if len(text_of(cell)) > WRAPPED else ""
 
 
-def _cell(cell: Cell) -> Markup:
+def _strip(strip: Strip, axis: StripAxis) -> Markup:
+    """A score and its interval on the axis of the column."""
+    low, high = axis_range([100 * value for value in axis.reach])
+    place = [
+        None if value is None else round(100 * (min(max(100 * value, low), high) - low) / (high - low), 2)
+        for value in (*(strip.ends or (None, None)), strip.value)
+    ]
+    left, right, dot = place
+    drawn = Markup("")
+    if left is not None and right is not None:
+        band = '<rect class="band" x="{}" y="2" width="{}" height="6"/>'
+        drawn += Markup(band).format(left, round(right - left, 2))
+    if dot is not None:
+        drawn += Markup('<rect class="full" x="{}" y="0" width="1.4" height="10"/>').format(dot - 0.7)
+    return Markup('<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">{}</svg>').format(
+        drawn
+    )
+
+
+def _cell(cell: Cell, axis: StripAxis | None = None) -> Markup:
+    if isinstance(cell, Strip):
+        return _strip(cell, axis or StripAxis((0.0, 1.0)))
     if isinstance(cell, ShareBar):
         return Markup(
             '<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
@@ -224,10 +272,8 @@ def _cell(cell: Cell) -> Markup:
         source = Markup('<br><small class="source">{}</small>').format(visible(cell.source))
         return Markup("<bdi>{}</bdi>{}").format(_pieces(cell.pieces), source if cell.source else "")
     if isinstance(cell, Phrases):
-        return Markup(cell.caution) + Markup("").join(map(_cell, cell.parts))
+        return escape(cell.caution) + Markup("").join(map(_cell, cell.parts))
     text = escape(visible(text_of(cell)))
-    if isinstance(cell, Strip):
-        return text
     if isinstance(cell, Number):
         letters = Markup("<sup>{}</sup>").format(cell.letters) if cell.letters else ""
         bold = cell.best or cell.style in ("strong", "score")
@@ -270,6 +316,28 @@ def _pieces(pieces: Sequence[QuotePiece]) -> Markup:
         else:
             drawn += words + blank
     return drawn
+
+
+def _exchange(case: Exchange) -> Markup:
+    outcomes = Markup("").join(
+        Markup('<li><bdi>{}</bdi> <small>{}</small> <span class="chip">{}</span></li>').format(
+            visible(text), visible(label), outcome
+        )
+        for text, label, outcome in case.outcomes
+    )
+    return Markup(
+        '<details class="case"><summary><bdi>{}</bdi> <span class="muted">{}</span></summary>'
+        '<div class="exchange"><div><h3>Prompt</h3><pre dir="auto">{}</pre></div>'
+        '<div><h3>Answer</h3><pre dir="auto">{}</pre></div>'
+        '<div><h3>Placement</h3><p dir="auto">{}</p>{}</div></div></details>'
+    ).format(
+        visible(case.source), visible(case.status), _visible_lines(case.asked), _visible_lines(case.answered),
+        _pieces(case.pieces), Markup("<ul>{}</ul>").format(outcomes) if outcomes else "",
+    )  # fmt: skip
+
+
+def _visible_lines(text: str) -> str:
+    return "\n".join(map(visible, text.splitlines()))
 
 
 # ---- charts ----------------------------------------------------------------------------------------

@@ -6,15 +6,14 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from spanwise.document import DocumentLike
-from spanwise.document.analyses import PlacementDocument
 from spanwise.document.loading import as_document
 from spanwise.document.study import Study
 from spanwise.errors import unknown
 from spanwise.reports.tables import _study
 from spanwise.reports.tables._latex import latex
 from spanwise.reports.tables._table import Table, markdown, paper
-from spanwise.views import has_view, scores, view
-from spanwise.views.cells import Interval, Number, count, points, text_of
+from spanwise.views import has_view, view
+from spanwise.views.cells import Interval, Number, text_of
 from spanwise.views.cells import PaperCell as Cell
 from spanwise.views.runs import by_dataset
 
@@ -65,26 +64,6 @@ def _makers(document: DocumentLike, short: bool) -> Mapping[str, Callable[[], Ta
             name: partial(maker, typed, short=short) for name, maker in own.items()
         }
         return {**named, **{section.name: partial(paper, section) for section in by_dataset(typed)}}
-    if isinstance(typed, PlacementDocument):
-        priced = scores.costs(typed)
-        named = {"policies": partial(policies, typed)}
-        return {**named, "costs": partial(paper, priced)} if priced else named
     if has_view(typed):
         return {section.name: partial(paper, section) for section in view(typed).on("paper")}
     return {}
-
-
-def policies(document: PlacementDocument) -> Table | None:
-    """The scores of the same answers under every rule."""
-    named = {name: getattr(document.policies, name) for name in document.policies.__struct_fields__}
-    named |= {"sets of strings": document.strings.set, "multisets of strings": document.strings.multiset}
-    named |= {f"as {name}": score for name, score in document.presets.items()}
-    rows: list[tuple[Cell, ...]] = [
-        (
-            name, count(rates.predicted), count(rates.correct), points(rates.precision), points(rates.recall),
-            points(rates.f1), points(getattr(document.ceilings, name, None)),
-        )
-        for name, rates in named.items()
-    ]  # fmt: skip
-    caption = "The same answers by every rule. Ceiling: F1 with the gold mentions themselves as answers."
-    return Table("policies", caption, ("rule", "predicted", "right", "P", "R", "F1", "ceiling"), tuple(rows))

@@ -17,7 +17,6 @@ NARROWEST = 40
 
 # The screens of all documents except evaluations; their modules are imported when needed.
 SCREENS = {
-    "placement": "_analyses:placement_lines",
     "explanation": "_analyses:explanation_lines",
 }
 TIMED = ("description",)  # screens that show how long the computation took
