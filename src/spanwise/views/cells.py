@@ -377,7 +377,7 @@ class ArcQuote(Struct, frozen=True):
     remarks: tuple[tuple[bool, str, str], ...]  # whether it is right, what it is, and what happened to it
 
 
-class Exchange(Struct, frozen=True):
+class PromptQuote(Struct, frozen=True):
     """What a model was asked and answered, where its answers are in the text, and what became of each."""
 
     source: str
@@ -388,7 +388,7 @@ class Exchange(Struct, frozen=True):
     outcomes: tuple[tuple[str, str, str], ...]  # text, label, outcome
 
 
-Block: TypeAlias = Grid | Paragraphs | Flow | Chart | Quote | ArcQuote | Exchange
+Block: TypeAlias = Grid | Paragraphs | Flow | Chart | Quote | ArcQuote | PromptQuote
 
 
 def note(text: str, style: str = "", indent: int = 2) -> Paragraphs:

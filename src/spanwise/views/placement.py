@@ -13,11 +13,11 @@ from spanwise.views.cells import (
     Block,
     Cell,
     Column,
-    Exchange,
     Flow,
     Grid,
     Paragraphs,
     Phrase,
+    PromptQuote,
     QuotePiece,
     ShareBar,
     count,
@@ -243,8 +243,8 @@ def _cases(document: PlacementDocument) -> Section | None:
     return Section("cases", title, tuple(map(_exchange, cases)), note, on=PAGE) if cases else None
 
 
-def _exchange(case: AnswerCase) -> Exchange:
-    return Exchange(
+def _exchange(case: AnswerCase) -> PromptQuote:
+    return PromptQuote(
         source=case.id or say.base_name(case.source),
         status=f"{case.status}: {case.why}" if case.why else case.status,
         asked=case.prompt or "not in the log",

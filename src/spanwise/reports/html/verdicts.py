@@ -195,7 +195,7 @@ class Measured(Struct, frozen=True):
     under: str = ""
 
 
-class Group(Struct, frozen=True):
+class ScoreGroup(Struct, frozen=True):
     """Scores that are compared in the same table."""
 
     title: str
@@ -208,14 +208,14 @@ class Group(Struct, frozen=True):
 # ---- the scores by which a pair is compared -----------------------------------------------------
 
 
-def groups(document: Evaluation) -> list[Group]:
+def groups(document: Evaluation) -> list[ScoreGroup]:
     """The scores to compare two systems by: overall, errors, tough subsets, labels and attributes."""
     systems = list(document.systems.values())
     listed = [_overall(), _gains(), _tough(systems), _labels(document), *_attributes(systems)]
     return [group for group in listed if group.rows]
 
 
-def _overall() -> Group:
+def _overall() -> ScoreGroup:
     rows = [
         Measured("F1", F1),
         Measured("precision", ("exact", "overall", "precision")),
@@ -223,18 +223,18 @@ def _overall() -> Group:
         Measured("macro F1", ("exact", "macro", "f1")),
         Measured("fair F1", ("fair", "overall", "f1")),
     ]
-    return Group("Overall", "Exact span and label; fair scores count each error once.", rows)
+    return ScoreGroup("Overall", "Exact span and label; fair scores count each error once.", rows)
 
 
-def _gains() -> Group:
+def _gains() -> ScoreGroup:
     rows = [
         Measured(words.OUTCOMES[kind], ("gains", kind, "gain"), choose={"unit": "error", "outcome": kind})
         for kind in words.ERRORS
     ]
-    return Group("What fixing each kind of error would add", "Points of F1.", rows)
+    return ScoreGroup("What fixing each kind of error would add", "Points of F1.", rows)
 
 
-def _tough(systems: Sequence[SystemScores]) -> Group:
+def _tough(systems: Sequence[SystemScores]) -> ScoreGroup:
     rows = []
     for subset, title in words.TOUGH.items():
         cell = next((row for system in systems for key, row in system.tough.items() if key == subset), None)
@@ -244,10 +244,10 @@ def _tough(systems: Sequence[SystemScores]) -> Group:
                     title, ("tough", subset, "overall", "recall"), cell.overall.mentions, {"tough": subset}
                 )
             )
-    return Group("Tough mentions", "Recall, by what was seen in training.", rows, slices=True)
+    return ScoreGroup("Tough mentions", "Recall, by what was seen in training.", rows, slices=True)
 
 
-def _labels(document: Evaluation) -> Group:
+def _labels(document: Evaluation) -> ScoreGroup:
     gold_counts: dict[str, int] = {}
     for system in document.systems.values():
         for label, row in system.exact.labels.items():
@@ -256,13 +256,13 @@ def _labels(document: Evaluation) -> Group:
         Measured(words.visible(label), ("exact", "labels", label, "f1"), gold, {"gold": label})
         for label, gold in sorted(gold_counts.items(), key=lambda item: -item[1])
     ]
-    return Group("Labels", "F1, the most frequent label first.", rows, slices=True, prefix="Label")
+    return ScoreGroup("Labels", "F1, the most frequent label first.", rows, slices=True, prefix="Label")
 
 
-def _attributes(systems: Sequence[SystemScores]) -> list[Group]:
+def _attributes(systems: Sequence[SystemScores]) -> list[ScoreGroup]:
     tables = {name: table for system in reversed(systems) for name, table in system.attributes.items()}
     return [
-        Group(
+        ScoreGroup(
             titled(name),
             f"F1 over {table.unit}s.",
             [_bucket(name, bucket, table.unit) for bucket in table.buckets],

@@ -22,7 +22,6 @@ from spanwise.views.cells import (
     Cell,
     Chart,
     Clause,
-    Exchange,
     Flow,
     Grid,
     MarkedText,
@@ -30,6 +29,7 @@ from spanwise.views.cells import (
     Number,
     Paragraphs,
     Phrases,
+    PromptQuote,
     Quote,
     QuotePiece,
     ShareBar,
@@ -120,7 +120,7 @@ def isolated(words: Clause) -> Markup:
 def _width(section: Section) -> str:
     tables = [block for block in section.blocks if isinstance(block, Grid)]
     columns = max((len(table.columns) for table in tables), default=0)
-    quotes = any(isinstance(block, Quote | ArcQuote | Exchange) for block in section.blocks)
+    quotes = any(isinstance(block, Quote | ArcQuote | PromptQuote) for block in section.blocks)
     quotes |= any(table.sifted for table in tables)
     quotes |= any(isinstance(cell, MarkedText) for table in tables for row in table.rows for cell in row)
     if all(isinstance(block, Chart) for block in section.blocks):
@@ -147,7 +147,7 @@ def _block(
             )  # fmt: skip
         case Quote():
             return _quote(block)
-        case Exchange():
+        case PromptQuote():
             return _exchange(block)
         case ArcQuote():
             from spanwise.reports.html.arcs import arc_quote
@@ -318,7 +318,7 @@ def _pieces(pieces: Sequence[QuotePiece]) -> Markup:
     return drawn
 
 
-def _exchange(case: Exchange) -> Markup:
+def _exchange(case: PromptQuote) -> Markup:
     outcomes = Markup("").join(
         Markup('<li><bdi>{}</bdi> <small>{}</small> <span class="chip">{}</span></li>').format(
             visible(text), visible(label), outcome
