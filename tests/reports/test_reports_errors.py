@@ -164,7 +164,7 @@ def test_spans_are_drawn_under_the_tokens() -> None:
     document = of_tags(["the", "Bank", "of", "Oslo", "said"], ["O", "B-ORG", "I-ORG", "I-ORG", "O"],
                        ["O", "O", "O", "B-LOC", "O"])  # fmt: skip
     drawn = to_text(listing(document)).splitlines()
-    assert drawn[0] == "LBE  gold ORG, predicted LOC (1 error)"
+    assert drawn[0] == "label + boundary  gold ORG, predicted LOC (1 error)"
     assert drawn[3:6] == [
         "    the Bank of Oslo said",
         "        ^^^^^^^^^^^^ gold ORG",

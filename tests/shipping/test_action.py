@@ -118,7 +118,9 @@ def test_a_failing_gate_annotates_comments_and_fails_last(work: Path) -> None:
     run = Run(work, {**inputs, "thresholds": "--fail-drop 1 --strict"})
     assert run.status == 1
     assert "::error title=spanwise::mine: F1 " in run.printed
-    assert len(re.findall(r"^::warning file=gold\.conll,line=\d+,title=FN", run.printed, re.MULTILINE)) == 10
+    assert (
+        len(re.findall(r"^::warning file=gold\.conll,line=\d+,title=missed", run.printed, re.MULTILINE)) == 10
+    )
     assert "❌ mine: F1 " in (work / "step-summary.md").read_text()
     listed, written = (work / "gh.txt").read_text().splitlines()
     assert listed.startswith("api repos/my/project/issues/7/comments --paginate")

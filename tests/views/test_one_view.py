@@ -118,6 +118,15 @@ def test_every_kind_of_document_with_a_view_is_tested() -> None:
     assert set(COMMANDS) == set(views.VIEWS)
 
 
+@pytest.mark.parametrize("kind", ["changes", "curve", "leaks", "plan", "tuples"])
+def test_a_screen_begins_with_its_answer(kind: str, documents: Mapping[str, Document]) -> None:
+    first = next(section for section in views.view(documents[kind]).on("screen"))
+    (answer,) = first.blocks
+    assert isinstance(answer, Paragraphs)
+    screen = " ".join(terminal.render(documents[kind], width=100, color=False).split())
+    assert screen.startswith(" ".join(str(answer.texts[0]).split()))
+
+
 @pytest.mark.parametrize("kind", COMMANDS)
 def test_every_word_and_number_of_a_section_is_on_the_screen(
     kind: str, documents: Mapping[str, Document]

@@ -516,14 +516,15 @@ def to_text(errors: Sequence[ListedError], *, width: int = 100, color: bool = Fa
 
 
 def heading_of(error: ListedError) -> str:
-    """The kind of an error and its labels."""
+    """The kind of an error, in the words that `--kind` takes, and its labels."""
+    kind = say.OUTCOMES[error.outcome]
     if error.gold is None or error.predicted is None:
         mention = error.gold or error.predicted
         assert mention is not None
         side = "gold" if error.gold else "predicted"
-        return f"{error.outcome}  {side} {say.visible(mention.label)}"
+        return f"{kind}  {side} {say.visible(mention.label)}"
     gold, predicted = say.visible(error.gold.label), say.visible(error.predicted.label)
-    return f"{error.outcome}  gold {gold}, predicted {predicted}"
+    return f"{kind}  gold {gold}, predicted {predicted}"
 
 
 class _Pen:

@@ -36,7 +36,7 @@ def changes_view(document: Changes) -> View:
         for name, own in named
     )
     answer = Paragraphs((verdict, *counts))
-    sections = [Section("answer", cells.words("What changed"), (answer,), on=SCREEN)]
+    sections = [Section("answer", cells.words(""), (answer,), on=SCREEN)]
     for at, name in enumerate(document.systems):
         sections += _of_system(document, name, at)
     return View(

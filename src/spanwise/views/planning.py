@@ -22,7 +22,7 @@ def plan_view(document: PlanDocument) -> View:
     told = [_needed(document, pair) for pair in document.pairs] or [
         _narrower(document, name) for name in document.systems
     ]
-    answer = Section("answer", cells.words("How many more?"), (Paragraphs(tuple(told)),), on=SCREEN)
+    answer = Section("answer", cells.words(""), (Paragraphs(tuple(told)),), on=SCREEN)
     sections = [answer]
     for at, pair in enumerate(document.pairs):
         sections += _power(document, pair, at)
@@ -176,7 +176,7 @@ FITTED = (
 def curve_view(document: LearningCurve) -> View:
     """What twice the training data would give, and each system's curve."""
     told = [_twice(name, own) for name, own in document.systems.items()]
-    answer = Section("answer", cells.words("More training data?"), (Paragraphs(tuple(told)),), on=SCREEN)
+    answer = Section("answer", cells.words(""), (Paragraphs(tuple(told)),), on=SCREEN)
     drawn = Chart("curve", key=len(document.systems) > 1)
     return View(
         title="curve",

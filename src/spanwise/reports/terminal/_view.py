@@ -1,8 +1,8 @@
-"""The screen of any view: files or facts at the top, then its sections."""
+"""The screen of any view: its answer first, or else its files or facts, then its sections."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -29,6 +29,7 @@ from spanwise.views import Section, View, view
 from spanwise.views.cells import (
     ArcQuote,
     Cell,
+    Clause,
     Column,
     Flow,
     Grid,
@@ -45,12 +46,25 @@ from spanwise.views.cells import (
     text_of,
 )
 
+ANSWERS = ("answer", "verdict")  # sections that say in a sentence or two what a document shows
+
 
 def lines(document: Document, width: int, seconds: float | None) -> list[ScreenLine]:
-    """All sections that a screen shows."""
+    """All sections that a screen shows; where a section answers the question, it comes first, files last."""
     shown = view(document)
-    result = [*banner(document, seconds), *_top(shown, width)]
-    return [*result, *sections_lines(shown.on("screen"), width)]
+    sections = shown.on("screen")
+    answers = [section for section in sections if section.name in ANSWERS]
+    body = sections_lines(sections, width, ANSWERS)
+    if not answers:
+        return [*banner(document, seconds), *_about(shown, width), *warnings(shown.notes, width), *body]
+    told = [str(words) for section in answers for words in _sentences(section)]
+    answer = [
+        line
+        for at, words in enumerate(told)
+        for line in sentence(words, width, indent=0, style="" if at else "strong")
+    ]
+    data = heading("Data", f"spanwise {document.spanwise}", width)
+    return [*answer, *warnings(shown.notes, width), *body, *data, *_about(shown, width)]
 
 
 def sections_lines(
@@ -61,11 +75,18 @@ def sections_lines(
     return [line for section in shown for line in section_lines(section, width)]
 
 
-def _top(shown: View, width: int) -> list[ScreenLine]:
+def _sentences(section: Section) -> Iterator[Clause]:
+    """The sentences of a section."""
+    for block in section.blocks:
+        if isinstance(block, Paragraphs):
+            yield from block.texts
+
+
+def _about(shown: View, width: int) -> list[ScreenLine]:
+    """The files, or facts in their place."""
     if not shown.facts:
-        return files(shown.inputs, width, dataset=shown.dataset, notes=shown.notes)
-    facts = [text(fact.text, fact.style) for fact in shown.facts]
-    return [*flow(facts, width), *warnings(shown.notes, width)]
+        return files(shown.inputs, width, dataset=shown.dataset)
+    return flow([text(fact.text, fact.style) for fact in shown.facts], width)
 
 
 def section_lines(section: Section, width: int) -> list[ScreenLine]:
