@@ -16,6 +16,7 @@ from fuzz import documents, folders, seeds
 from spanwise.cli.main import main
 from spanwise.document.loading import KINDS
 from spanwise.errors import InputError, SpanwiseError
+from spanwise.reports import REPORTS
 
 CHANGES: dict[str, tuple[Callable[[Any], object], str]] = {
     "a count of spurious mentions is missing": (
@@ -147,6 +148,35 @@ def test_every_document_is_consistent_as_it_was_written(tmp_path: Path) -> None:
     for number, data in enumerate(documents.originals()):
         (tmp_path / f"{number}.json").write_bytes(data)
         spanwise.load(tmp_path / f"{number}.json")
+
+
+def test_every_export_takes_or_refuses_every_kind_of_document(tmp_path: Path) -> None:
+    for number, data in enumerate(documents.originals()):
+        path = tmp_path / f"{number}.json"
+        path.write_bytes(data)
+        for name in REPORTS.names():
+            assert main(["export", str(path), name, "-o", str(tmp_path / "x")]) in (0, 2, 3), (number, name)
+
+
+@pytest.mark.parametrize(
+    ("place", "damage", "expected"),
+    [
+        ("tough", lambda d: d["systems"]["b"]["tough"].clear(), "$.systems.b.tough: the subsets are not"),
+        ("runs", lambda d: d["comparisons"][0].update(runs=[1]), "$.comparisons[0]: runs has 1 entries"),
+    ],
+)
+def test_systems_and_comparisons_have_the_same_parts(
+    place: str, damage: Callable[[Any], object], expected: str, tmp_path: Path
+) -> None:
+    for data in documents.originals():
+        document = json.loads(data)
+        if document["kind"] == "evaluation" and document["comparisons"]:
+            break
+    damage(document)
+    (tmp_path / "t.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        spanwise.load(tmp_path / "t.json")
+    assert expected in str(caught.value), place
 
 
 @pytest.mark.parametrize("number", range(40))

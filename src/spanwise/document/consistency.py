@@ -19,7 +19,7 @@ from spanwise.document.evaluation import (
     Sentence,
     UnitCounts,
 )
-from spanwise.document.scores import BucketLeads, Confusion, SystemScores
+from spanwise.document.scores import BucketLeads, Comparison, Confusion, SystemScores
 
 Fault = tuple[str, str]  # the path inside the document, and what is wrong there
 
@@ -35,12 +35,16 @@ def contradiction(document: Document) -> Fault | None:
 def _faults(document: Document) -> Iterator[Fault]:
     yield from _of_parts(document, "$")
     if isinstance(document, Evaluation):
+        subsets = set(next(iter(document.systems.values())).tough)
+        for name, system in document.systems.items():
+            if set(system.tough) != subsets:
+                yield f"$.systems{_key(name)}.tough", "the subsets are not those of the other systems"
         yield from _of_systems(document.systems, document, "$")
     elif isinstance(document, ScoreGrid):
         for name, runs in document.datasets.items():
             yield from _of_runs(runs, f"$.datasets{_key(name)}")
-            for system, scores in runs.runs.items():
-                yield from _of_systems(scores, _Apart(runs, system), f"$.datasets{_key(name)}", _key(system))
+            for other, scores in runs.runs.items():
+                yield from _of_systems(scores, _Apart(runs, other), f"$.datasets{_key(name)}", _key(other))
 
 
 def _of_runs(runs: DatasetRuns, path: str) -> Iterator[Fault]:
@@ -122,6 +126,9 @@ def _of_parts(value: object, path: str) -> Iterator[Fault]:
             yield from _of_confusion(value, path)
         elif isinstance(value, BucketLeads):
             yield from _of_leads(value, path)
+        elif isinstance(value, Comparison):
+            if len(value.runs) not in (0, len(value.systems)):
+                yield path, _differ("runs", value.runs, "systems", value.systems)
         elif isinstance(value, SystemScores):
             for kind, rows in value.confusion.pairs.items():
                 for label in sorted({label for row in rows for label in row[:2]} - {*value.exact.labels}):

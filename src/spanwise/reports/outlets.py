@@ -575,7 +575,8 @@ def model_index(document: DocumentLike, *, name: str | None = None, dataset: str
     typed = as_document(document)
     scored: dict[str, list[tuple[str, Mapping[str, Spread]]]] = {}
     for (on, system), means in _means(typed).items():
-        scored.setdefault(system, []).append((on or "unknown", means))
+        if means.keys() & _METRICS.keys():  # rates of leaks are not among them
+            scored.setdefault(system, []).append((on or "unknown", means))
     # This is a comment because a `source` would need a URL; `visible` keeps it on one line.
     lines = [f"# {visible(short_signature(typed.signature))}"] if typed.signature else []
     lines.append("model-index:")
@@ -593,7 +594,7 @@ def model_index(document: DocumentLike, *, name: str | None = None, dataset: str
                 "    metrics:",
             ]
             for key, (kind, title) in _METRICS.items():
-                if scores[key].mean is not None:
+                if key in scores and scores[key].mean is not None:
                     lines += [
                         f"    - type: {_text(kind)}",
                         f"      value: {scores[key].mean!r}",
