@@ -37,16 +37,24 @@ SYSTEMS = "a=swapper.conll b=memoriser.conll"
 COMMANDS = {
     "agreement": "agree a=memoriser.conll b=swapper.conll c=shortsighted.conll --systems s=gold.conll",
     "changes": "changes sizes/1.json sizes/2.json",
+    "comparison": f"compare gold.conll {SYSTEMS} --train train.conll",
     "confidence": "confidence gold.conll a=scored.jsonl b=scored.jsonl --train train.conll --attributes fu20",
     "curve": "curve sizes",
     "description": "describe gold.conll --train train.conll",
+    "evaluation": f"evaluate gold.conll {SYSTEMS} c=shortsighted.conll --train train.conll",
+    "evaluation of one system": "evaluate gold.conll a=swapper.conll --train train.conll",
     "leaks": f"leaks gold.conll {SYSTEMS} --train train.conll --attributes fu20",
     "plan": "plan sizes/1.json",
     "slices": f"slices gold.conll {SYSTEMS} --train train.conll --confirm",
     "split": "split gold.conll --unseen 60 --dev 10 -o parts",
+    "study": "study study.toml --no-cache --workers 1",
+    "study of one dataset": "study one.toml --no-cache --workers 1",
     "suspects": f"suspects gold.conll {SYSTEMS} --train train.conll",
     "tuples": "tuples tuples.jsonl a=fewer.jsonl b=tuples.jsonl --train tuples.jsonl --resamples 50",
 }
+
+OWN_PAGES = ("comparison", "evaluation", "study")  # whose pages have a template of their own
+PAGES = [name for name in COMMANDS if name.split()[0] not in OWN_PAGES]
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +67,10 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Document
         _write_scored(folder)
         _write_tuples(folder)
         _write_sizes(folder)
-        for kind, line in COMMANDS.items():
-            assert main([*line.split(), "--json", f"{kind}.json", "--quiet"]) == 0
-    return {kind: load(folder / f"{kind}.json") for kind in COMMANDS}
+        _write_studies(folder)
+        for name, line in COMMANDS.items():
+            assert main([*line.split(), "--json", f"{name}.json", "--quiet"]) == 0
+    return {name: load(folder / f"{name}.json") for name in COMMANDS}
 
 
 def _write_scored(folder: Path) -> None:
@@ -97,6 +106,31 @@ def _write_sizes(folder: Path) -> None:
         main(["evaluate", "gold.conll", "crf=mixed.conll", *options, "--json", f"sizes/{power}.json"])
 
 
+def _write_studies(folder: Path) -> None:
+    """Studies of two systems with two runs each, on one and on two datasets."""
+    files = {
+        name: (folder / f"{name}.conll").read_text("utf-8").strip("\n").split("\n\n")
+        for name in ("gold", "swapper", "memoriser")
+    }
+    (folder / "half.conll").write_text("\n\n".join(files["gold"][::2]) + "\n", encoding="utf-8")
+    for system, other in (("swapper", "memoriser"), ("memoriser", "swapper")):
+        for run in (1, 2):
+            mixed = [
+                theirs if at % 7 == run else ours
+                for at, (ours, theirs) in enumerate(zip(files[system], files[other], strict=True))
+            ]
+            for name, part in (("gold", mixed), ("half", mixed[::2])):
+                written = "\n\n".join(part) + "\n"
+                (folder / f"{name}-{system}.{run}.conll").write_text(written, encoding="utf-8")
+    for file, datasets in (("study", ("gold", "half")), ("one", ("gold",))):
+        lines = [
+            'predictions = "{dataset}-{system}.{run}.conll"', "resamples = 100",
+            *(f'[datasets.{name}]\ntrain = "train.conll"\ntest = "{name}.conll"' for name in datasets),
+            "[systems.swapper]", "[systems.memoriser]",
+        ]  # fmt: skip
+        (folder / f"{file}.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def _write_tuples(folder: Path) -> None:
     """Tuples between neighbouring mentions of the demo, and a system that has only some of them."""
     main(["convert", "gold.conll", "spans.jsonl"])
@@ -115,7 +149,7 @@ def _write_tuples(folder: Path) -> None:
 
 
 def test_every_kind_of_document_with_a_view_is_tested() -> None:
-    assert set(COMMANDS) == set(views.VIEWS)
+    assert {name.split()[0] for name in COMMANDS} == set(views.VIEWS)
 
 
 @pytest.mark.parametrize("kind", ["changes", "curve", "leaks", "plan", "tuples"])
@@ -132,14 +166,14 @@ def test_every_word_and_number_of_a_section_is_on_the_screen(
     kind: str, documents: Mapping[str, Document]
 ) -> None:
     document = documents[kind]
-    screen = _plain(terminal.render(document, width=120, color=False))
+    screen = _plain(terminal.render(document, width=120, color=False, detail="full"))
     for section in views.view(document).on("screen"):
         for text in _texts(section, screen=True):
             # A cell may be cut at the end of its column; titles and sentences are wrapped, not cut.
             assert _plain(text)[:10].rstrip() in screen, (section.name, text)
 
 
-@pytest.mark.parametrize("kind", COMMANDS)
+@pytest.mark.parametrize("kind", PAGES)
 def test_every_word_and_number_of_a_section_is_on_the_page(
     kind: str, documents: Mapping[str, Document]
 ) -> None:
@@ -171,6 +205,8 @@ def test_every_word_and_number_of_a_section_is_in_papers(
                     assert tables.markdown(text_of(cell)) in markdown
                 for value in _values(cell):
                     assert value in values, (section.name, value)
+            paper = [column.paper or column.title for column in section.table.columns]
+            assert set(table.header) <= set(paper)
 
 
 def test_a_section_added_in_one_place_is_on_every_surface(
@@ -221,7 +257,9 @@ def _texts(section: Section, *, screen: bool) -> Iterator[str]:
             yield from (block.source, *block.chips, block.evidence)
             for side, pieces in block.readings:
                 yield from (side, *(part for piece in pieces for part in (piece.text, piece.label)))
-        if isinstance(block, Grid):
+        if isinstance(block, Grid) and ("screen" if screen else "page") in block.on:
+            block = block.shown_on("screen" if screen else "page")
+            yield from (phrase.text for flow in block.under if flow for part in flow.parts for phrase in part)
             kept = [at for at, column in enumerate(block.columns) if not screen or not column.rank]
             for row in block.rows[: block.most if screen else None]:
                 for cell in (row[at] for at in kept):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from msgspec import Struct
@@ -15,7 +15,7 @@ from spanwise.views.cells import PAGE as PAGE
 from spanwise.views.cells import PAPER as PAPER
 from spanwise.views.cells import SCREEN as SCREEN
 from spanwise.views.cells import SHOWN as SHOWN
-from spanwise.views.cells import Block, Clause, Grid, Phrase, Surface
+from spanwise.views.cells import Block, Cell, Clause, Grid, Phrase, Surface, table, words
 
 
 class Section(Struct, frozen=True):
@@ -108,9 +108,17 @@ VIEWS = {
     "plan": "planning:plan_view",
     "slices": "slices:slices_view",
     "split": "dataset:split_view",
+    "study": "study:study_view",
     "suspects": "suspects:suspects_view",
     "tuples": "tuples:tuples_view",
 }
+
+
+def tabled(
+    name: str, title: str, header: Sequence[str], rows: Sequence[Sequence[Cell]], caption: str
+) -> Section:
+    """A section that only papers have: one table."""
+    return Section(name, words(title), (table(header, rows),), caption=caption, on=PAPER)
 
 
 def has_view(document: Document) -> bool:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from spanwise.diagnosis import distinct, slice_path
 from spanwise.document.scores import AttributeScores, BucketScores, SystemScores, WeakSlice
-from spanwise.views import Section, cells
+from spanwise.views import Section, cells, tabled
 from spanwise.views import wording as say
 from spanwise.views.cells import (
     EVERYWHERE,
@@ -227,8 +227,8 @@ def buckets(measured: ShownSystems) -> Section:
             scores = marked([of.points("f1") for of in each])
             rows.append([say.attribute(attribute), bucket.name, say.bucket(bucket), gold, *scores])
     names = ["F1"] if len(measured.of) == 1 else list(measured.of)
-    table = cells.table(("attribute", "bucket", "values", "gold", *names), rows)
-    return Section("buckets", cells.words("Buckets"), (table,), caption="F1 by bucket.", on=PAPER)
+    header = ("attribute", "bucket", "values", "gold", *names)
+    return tabled("buckets", "Buckets", header, rows, "F1 by bucket.")
 
 
 def _same_bucket(system: SystemScores, attribute: str, name: str) -> BucketScores | None:

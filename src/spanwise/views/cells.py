@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -260,6 +260,7 @@ class Column(Struct, frozen=True):
         bare: whether screens leave out deviations over runs.
         place: the place of its system in the ranking, for a column about one of several systems.
         letter: the letter of that system, the title on screens if names do not fit.
+        letters: how many letters of other systems a screen shows after a number.
     """
 
     title: str = ""
@@ -276,24 +277,28 @@ class Column(Struct, frozen=True):
     bare: bool = False
     place: int | None = None
     letter: str = ""
+    letters: int = 0
 
 
 class Room(Struct, frozen=True):
-    """How many columns about systems fit on a screen, which shows the best systems.
+    """How many columns about systems, or datasets, fit on a screen, which shows the first, or best, of them.
 
-    The columns before them take `first` cells, each system `each`; names of up to `title` cells are titles.
+    The other columns take `first` cells, each system `each`; names of up to `title` cells are titles.
     """
 
     first: int
     each: int
     title: int
+    kept: str = "best"
+    noun: str = "systems"
 
 
 class Grid(Struct, frozen=True):
     """Rows of cells in columns; a screen shows the first `most` rows and says how many `noun` are left.
 
-    `under` has a line for each row, or None: what a screen shows below the row. The rows of a `sifted` table
-    can be chosen on a page by their first cell, and by words.
+    `under` has a line for each row, or None: what a screen shows below the row. A screen divides the columns
+    of a table with `split` into blocks that fit. The rows of a `sifted` table can be chosen on a page by
+    their first cell, and by words.
     """
 
     columns: Sequence[Column]
@@ -305,6 +310,7 @@ class Grid(Struct, frozen=True):
     room: Room | None = None
     under: Sequence[Flow | None] = ()
     sifted: bool = False
+    split: bool = False
 
     def shown_on(self, surface: Surface) -> Grid:
         """The table with the columns that a surface shows."""
@@ -400,6 +406,12 @@ def more(left: int, noun: str = "") -> tuple[Flow, ...]:
     """That a list leaves out some of its rows; nothing if it does not."""
     text = f"… and {left} more{noun and f' {noun}'}, all in the JSON"
     return (Flow([[Phrase(text, "faint")]]),) if left > 0 else ()
+
+
+def matrix(title: str, names: Iterable[str], rows: Sequence[Sequence[Cell]]) -> Grid:
+    """Named rows with a column for each system or dataset, in as many blocks as a screen needs."""
+    columns = [Column(title, least=12), *(Column(name, right=True, least=8) for name in names)]
+    return Grid(columns, rows, on=SHOWN if rows else (), split=True)
 
 
 def table(

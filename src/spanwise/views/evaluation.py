@@ -12,7 +12,7 @@ from spanwise.views.verdict import shown_findings, verdict
 TABLES = (
     "holistic", "silver", "costs", "labels", "hierarchy", "errors", "fair", "fair_labels", "boundaries",
     "credits", "relaxed", "tough", "attributes", "buckets", "slices", "comparisons", "statements",
-    "confusion", "composition", "differences", "where", "legend",
+    "confusion", "composition",
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import UNSET
 
 from spanwise.document.scores import SystemScores
-from spanwise.views import Section, cells
+from spanwise.views import Section, cells, tabled
 from spanwise.views import wording as say
 from spanwise.views.cells import (
     PAPER,
@@ -152,7 +152,7 @@ def fair(measured: ShownSystems) -> Section:
         scores = of.at(lambda system: system.fair.overall)
         rows.append([name, *_counts(scores), *scores.rates()])
     caption = "Outcomes of mentions and fair scores (Ortmann 2022)."
-    return _paper("fair", "Fair scores", ("system", *_FAIR), rows, caption)
+    return tabled("fair", "Fair scores", ("system", *_FAIR), rows, caption)
 
 
 def fair_labels(measured: ShownSystems) -> Section:
@@ -174,7 +174,7 @@ def fair_labels(measured: ShownSystems) -> Section:
         " predicted one."
     )
     header = ("system", "label", *_FAIR[:at], "boundary (all)", *_FAIR[at:])
-    return _paper("fair_labels", "Fair scores by label", header, rows, caption)
+    return tabled("fair_labels", "Fair scores by label", header, rows, caption)
 
 
 def boundaries(measured: ShownSystems) -> Section:
@@ -192,7 +192,7 @@ def boundaries(measured: ShownSystems) -> Section:
     )
     kinds_named = [say.OUTCOMES[kind] for kind in ("BE", "BEs", "BEl", "BEo")]
     header = ("system", "label", *kinds_named, "left", "right", "both sides")
-    return _paper("boundaries", "Boundary errors", header, rows, caption)
+    return tabled("boundaries", "Boundary errors", header, rows, caption)
 
 
 def credits(measured: ShownSystems) -> Section:
@@ -209,7 +209,7 @@ def credits(measured: ShownSystems) -> Section:
         }
         rows += [[name, credit, *rates.rates()] for credit, rates in scores.items() if requested]
     caption = "Scores under several credits for errors (Ortmann 2022)."
-    return _paper("credits", "Credits", ("system", "credit", "precision", "recall", "F1"), rows, caption)
+    return tabled("credits", "Credits", ("system", "credit", "precision", "recall", "F1"), rows, caption)
 
 
 def relaxed(measured: ShownSystems) -> Section:
@@ -222,7 +222,7 @@ def relaxed(measured: ShownSystems) -> Section:
             if scores.part is not None:
                 rows.append([name, matching, *map(scores.count, parts), *scores.rates()])
     header = ("system", "matching", *parts, "precision", "recall", "F1")
-    return _paper(
+    return tabled(
         "relaxed", "Relaxed matchings", header, rows, "Relaxed matchings of MUC and SemEval-2013 task 9.1."
     )
 
@@ -243,7 +243,7 @@ def confusion(measured: ShownSystems) -> Section:
     caption = (
         "Errors only: gold labels as rows, predicted ones as columns; boundary errors are on the diagonal."
     )
-    return _paper("confusion", "Confusions", ("system", "gold", *names, "missed"), rows, caption)
+    return tabled("confusion", "Confusions", ("system", "gold", *names, "missed"), rows, caption)
 
 
 def _listed(counts: Of, names: list[str], at: Mapping[str, int]) -> list[Cell]:
@@ -254,7 +254,3 @@ def _listed(counts: Of, names: list[str], at: Mapping[str, int]) -> list[Cell]:
         else cells.count(0)
         for name in names
     ]
-
-
-def _paper(name: str, title: str, header: tuple[str, ...], rows: list[list[Cell]], caption: str) -> Section:
-    return Section(name, cells.words(title), (cells.table(header, rows),), caption=caption, on=PAPER)

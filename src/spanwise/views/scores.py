@@ -10,7 +10,7 @@ from spanwise.document import Document, given
 from spanwise.document.analyses import PlacementDocument
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import Comparison, ScoreTest, SystemScores
-from spanwise.views import Section, answers, cells, sentences, silver
+from spanwise.views import Section, answers, cells, sentences, silver, tabled
 from spanwise.views import wording as say
 from spanwise.views.cells import (
     EVERYWHERE,
@@ -251,7 +251,8 @@ def first_comparison(document: Evaluation) -> Comparison | None:
     return pairs[0] if len(pairs) == 1 and len(document.systems) == 2 else None
 
 
-def _names(first: str, second: str, style: str = "") -> Phrases:
+def pair_names(first: str, second: str, style: str = "") -> Phrases:
+    """The names of a pair, whose first system is compared with the second."""
     return Phrases((Phrase(first, style), Phrase(" − ", "faint"), Phrase(second, style)))
 
 
@@ -261,7 +262,7 @@ def differences(measured: ShownSystems) -> Section | None:
     comparisons = [row for row in ordered_comparisons(document) if row.primary is not None]
     rows: list[list[Cell]] = [
         [
-            _names(*comparison.systems), *difference(test, document.settings),
+            pair_names(*comparison.systems), *difference(test, document.settings),
             Phrase(_at_least(given(comparison.detectable)), "faint"),
         ]
         for comparison in comparisons
@@ -331,7 +332,7 @@ def _differing_rows(
     for _, (first, second), test in once[:MOST_PARTS]:
         number = given(test.mentions)
         yield [
-            _names(letter[first], letter[second], "strong"),
+            pair_names(letter[first], letter[second], "strong"),
             say.path_title(test.path, contents),
             "" if number is None else cells.count(number),
             *difference(test, document.settings),
@@ -355,14 +356,11 @@ def comparisons(measured: ShownSystems) -> Section:
     numbers = ("gold", "of first", "of second", "difference", "interval", "p", "corrected p")
     test = f"{sentences.named_test(document.comparisons, document.settings)}, p < .05"
     caption = f"Differences between systems. Bold: significant; for the primary score by {test}."
-    table = cells.table(("first", "second", "score", *numbers), rows)
-    return Section("comparisons", cells.words("Comparisons"), (table,), caption=caption, on=PAPER)
+    return tabled("comparisons", "Comparisons", ("first", "second", "score", *numbers), rows, caption)
 
 
 def in_words(document: Document) -> Section:
     """One sentence per question, ready for a paper."""
     caption = "What was found, in words. Intervals of differences are not corrected for many pairs."
     rows = [(text,) for text in statements(document, every=True)]
-    return Section(
-        "statements", cells.words("In words"), (cells.table(("statement",), rows),), "", caption, on=PAPER
-    )
+    return tabled("statements", "In words", ("statement",), rows, caption)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from spanwise.document import Settings
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import Bounded, ScoreTest, SystemScores
+from spanwise.document.study import Spread
 from spanwise.intervals import FEW_UNITS
 from spanwise.views import cells
 from spanwise.views import wording as say
@@ -88,6 +89,13 @@ def marked(numbers: Sequence[Number]) -> list[Number]:
     """The numbers, with the highest marked as best if at least two are defined."""
     top = highest(number.value for number in numbers)
     return [replace(number, best=top is not None and number.value == top) for number in numbers]
+
+
+def over_runs(spread: Spread | None) -> Number:
+    """A mean over runs, with its standard deviation."""
+    if spread is None:
+        return Number(None, say.UNDEFINED)
+    return Number(spread.mean, say.spread(spread.mean, spread.std), std=spread.std)
 
 
 # ---- intervals and tests ---------------------------------------------------------------------------

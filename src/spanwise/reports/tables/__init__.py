@@ -9,13 +9,12 @@ from spanwise.document import DocumentLike
 from spanwise.document.loading import as_document
 from spanwise.document.study import Study
 from spanwise.errors import unknown
-from spanwise.reports.tables import _study
 from spanwise.reports.tables._latex import latex
 from spanwise.reports.tables._table import Table, markdown, paper
 from spanwise.views import has_view, view
 from spanwise.views.cells import Interval, Number, text_of
 from spanwise.views.cells import PaperCell as Cell
-from spanwise.views.runs import by_dataset
+from spanwise.views.study import study_view
 
 __all__ = [
     "Cell",
@@ -59,11 +58,8 @@ def table(document: DocumentLike, name: str, *, short: bool = False) -> Table:
 def _makers(document: DocumentLike, short: bool) -> Mapping[str, Callable[[], Table | None]]:
     typed = as_document(document)
     if isinstance(typed, Study):
-        own = {**_study.TABLES, **_study.DIAGNOSES}
-        named: dict[str, Callable[[], Table | None]] = {
-            name: partial(maker, typed, short=short) for name, maker in own.items()
-        }
-        return {**named, **{section.name: partial(paper, section) for section in by_dataset(typed)}}
+        shown = study_view(typed, short=short)
+        return {section.name: partial(paper, section) for section in shown.on("paper")}
     if has_view(typed):
         return {section.name: partial(paper, section) for section in view(typed).on("paper")}
     return {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
+from rich.cells import cell_len
 
 from spanwise.document import Document
 from spanwise.reports.terminal._layout import (
@@ -45,6 +46,7 @@ from spanwise.views.cells import (
     Strip,
     text_of,
 )
+from spanwise.views.wording import visible
 
 ANSWERS = ("answer", "verdict")  # sections that say in a sentence or two what a document shows
 
@@ -95,7 +97,7 @@ def section_lines(section: Section, width: int) -> list[ScreenLine]:
     for block in section.blocks:
         match block:
             case Grid() if "screen" in block.on:
-                result += _table(block.shown_on("screen"), width)
+                result += table_lines(block.shown_on("screen"), width)
             case Paragraphs():
                 for words in block.texts:
                     result += sentence(str(words), width, indent=block.indent, style=block.style)
@@ -106,6 +108,38 @@ def section_lines(section: Section, width: int) -> list[ScreenLine]:
                 for right, what, how in block.remarks:
                     result += sentence(f"  {'✓' if right else '✗'} {what}: {how}", width, style="faint")
     return result
+
+
+def table_lines(table: Grid, width: int) -> list[ScreenLine]:
+    """The rows of a table with the columns that fit, or all columns in blocks that fit."""
+    if not table.split:
+        return _table(table, width)
+    result: list[ScreenLine] = []
+    for block in _blocks(table, width):
+        columns, rows = [table.columns[at] for at in block], [[row[at] for at in block] for row in table.rows]
+        result += [[], *_table(replace(table, columns=columns, rows=rows), width)]
+    return result[1:]
+
+
+def _blocks(table: Grid, width: int) -> list[list[int]]:
+    """The columns of every block: the first of the table, and as many others as fit."""
+    sizes = [[_size(_cell(row[at], column)) for row in table.rows] for at, column in enumerate(table.columns)]
+    titles = [cell_len(visible(column.title)) for column in table.columns]
+    room = width - 2 - min(26, max([titles[0], *sizes[0]]))
+    blocks: list[list[int]] = []
+    left = 0
+    for at in range(1, len(table.columns)):
+        need = 2 + max([min(titles[at], 12), *sizes[at]])
+        if not blocks or need > left:
+            blocks.append([0])
+            left = room
+        blocks[-1].append(at)
+        left -= need
+    return blocks
+
+
+def _size(cell: ScreenCell) -> int:
+    return size(cell) if isinstance(cell, list) else cell_len(visible(cell)) if isinstance(cell, str) else 0
 
 
 def _table(table: Grid, width: int) -> list[ScreenLine]:
@@ -141,7 +175,7 @@ def _best_systems(
     first = min(places)
     before = [at for at in shown if at < first]
     after = [at for at in shown if at > first and at not in places]
-    words = f"the best {len(kept)} of {len(ranked)} systems; all are in the JSON"
+    words = f"the {room.kept} {len(kept)} of {len(ranked)} {room.noun}; all are in the JSON"
     note = flow([text(words, "faint")], width, indent=2) if len(kept) < len(ranked) else []
     return [*before, *kept, *after], note
 
@@ -177,8 +211,10 @@ def _cell(cell: Cell, column: Column) -> ScreenCell:
             return [*caution, *_phrases(cell.parts, 0)]
         case Number(spread=spread, style=style, best=best):
             style = style or ("strong" if best else "")
-            around = [(f" ±{spread}", "faint")] if spread and not column.bare else []
-            return [*text(cell.text, style), *around] if style or around else cell.text
+            after = [(f" ±{spread}", "faint")] if spread and not column.bare else []
+            if column.letters:  # padded, so that the numbers stay aligned
+                after.append((f" {cell.letters:<{column.letters}}", "good"))
+            return [*text(cell.text, style), *after] if style or after else cell.text
         case Interval(mark=mark) if mark:
             return text(cell.text + mark, cell.style)
         case _:
