@@ -44,6 +44,7 @@ COMMANDS = {
     "evaluation": f"evaluate gold.conll {SYSTEMS} c=shortsighted.conll --train train.conll",
     "evaluation of one system": "evaluate gold.conll a=swapper.conll --train train.conll",
     "leaks": f"leaks gold.conll {SYSTEMS} --train train.conll --attributes fu20",
+    "placement": "place gold.conll answers.jsonl",
     "plan": "plan sizes/1.json",
     "slices": f"slices gold.conll {SYSTEMS} --train train.conll --confirm",
     "split": "split gold.conll --unseen 60 --dev 10 -o parts",
