@@ -153,7 +153,7 @@ def test_every_kind_of_document_with_a_view_is_tested() -> None:
     assert {name.split()[0] for name in COMMANDS} == set(views.VIEWS)
 
 
-@pytest.mark.parametrize("kind", ["changes", "curve", "leaks", "plan", "tuples"])
+@pytest.mark.parametrize("kind", ["agreement", "changes", "curve", "leaks", "plan", "tuples"])
 def test_a_screen_begins_with_its_answer(kind: str, documents: Mapping[str, Document]) -> None:
     first = next(section for section in views.view(documents[kind]).on("screen"))
     (answer,) = first.blocks

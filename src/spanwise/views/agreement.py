@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import UNSET
 
 from spanwise.document.agreement import Agreement, DisagreementExample, PairMean
-from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Section, View, cells, differing
+from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Remark, Section, View, cells, differing
 from spanwise.views import wording as say
 from spanwise.views.cells import (
     Block,
@@ -39,6 +39,7 @@ DISAGREEMENTS = {
     "alone": "marked by only one",
 }
 MOST_PAIRS, MOST_LABELS, MOST_EXAMPLES, MOST_LINES = 15, 12, 3, 4  # on a screen
+MOST_HABITS = 3  # of annotators, beside the verdict
 MOST_QUOTED = 10  # lines of one long sentence on a page
 
 
@@ -48,14 +49,21 @@ def agreement_view(document: Agreement) -> View:
     shared = f"{say.plural(document.documents, 'document')} shared by two or more"
     ends = say.interval(bound(document.mean.overall.interval, "f1"))
     agreed = f"{_mean(document.mean.overall)}{f' ({ends})' if ends else ''}"
+    verdict = cells.literal(f"Two annotators mark the same span with the same label with an F1 of {agreed}.")
+    statements = tuple(map(cells.literal, level_sentences(document)))
+    habits = differing.findings(document)[:MOST_HABITS]
+    answer = Paragraphs((verdict, *statements, *habits))
     return View(
         title="agreement",
         about=cells.literal(f"{annotators}, {shared}"),
-        verdict=cells.literal(
-            f"Two annotators mark the same span with the same label with an F1 of {agreed}."
+        verdict=verdict,
+        statements=statements,
+        findings=(
+            *(Remark(str(words), "") for words in habits),
+            *(Remark("Check the data:", note, check=True) for note in document.notes if habits),
         ),
-        statements=tuple(map(cells.literal, level_sentences(document))),
         sections=(
+            Section("answer", cells.words(""), (answer,), on=SCREEN),
             _overview(document),
             *_drawn_pairs(document),
             *_papers(document),
