@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import UNSET, json
 from msgspec.structs import asdict
 
 from spanwise.document import Input
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.study import Study
 from spanwise.views import PAGE, Section, cells
 from spanwise.views import wording as say
 from spanwise.views.cells import Cell, Column, Grid
@@ -39,7 +42,8 @@ def _row(one: Input) -> list[Cell]:
 
 def _aligned(one: Input) -> str:
     fields = asdict(one.alignment) if one.alignment else {}
-    return ", ".join(f"{say.attribute(key)} {value}" for key, value in fields.items() if value is not None)
+    given = {key: value for key, value in fields.items() if value is not None and value is not UNSET}
+    return ", ".join(f"{say.attribute(key)} {value}" for key, value in given.items())
 
 
 def pairing(inputs: Sequence[Input], *, unplaced: str = "count as wrong") -> Iterator[str]:
@@ -63,3 +67,31 @@ def pairing(inputs: Sequence[Input], *, unplaced: str = "count as wrong") -> Ite
             yield f"{name} was aligned by {done.how}: {', '.join(parts)}."
         elif row.paired == "in order" and gold is not None and None in (gold.tokens, row.tokens):
             yield f"The sentences of {name} were paired with gold in order; neither text nor ids confirm it."
+
+
+# ---- settings --------------------------------------------------------------------------------------
+
+ELSEWHERE = ("command", "buckets", "attributes")  # settings that pages show in other places
+
+
+def made_with(document: Evaluation | Study) -> Section:
+    """The settings of a result, as written in the JSON, and the version that made it."""
+    plain: dict[str, object] = json.decode(json.encode(document.settings))
+    rows = [
+        [say.attribute(key), _setting(value)]
+        for key, value in plain.items()
+        if key not in ELSEWHERE and value not in (None, [], {})
+    ]
+    rows.append(["version", f"spanwise {document.spanwise}, schema {document.schema}"])
+    return Section("settings", cells.words("Settings"), (Grid((Column(), Column()), rows),), on=PAGE)
+
+
+def _setting(value: object) -> str:
+    """A setting in words; the items of a list or a table are joined with commas."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_setting(item)}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_setting, value))
+    return str(value)

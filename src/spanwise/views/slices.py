@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from msgspec import UNSET
 
@@ -21,6 +22,8 @@ from spanwise.views import wording as say
 from spanwise.views.cells import Block, Cell, Clause, Column, Grid, Number, Phrase, ShareBar
 from spanwise.views.commands import reading_options
 from spanwise.views.inputs import pairing
+
+Link: TypeAlias = Callable[[SearchedSlice | DifferentSlice], str]  # the address of the mentions of a slice
 
 
 def slices_view(document: Slices) -> View:
@@ -66,10 +69,7 @@ def _verdict(document: Slices, name: str, system: SystemSlices) -> Clause:
 
 def _system(document: Slices, name: str, at: int, noted: bool) -> Iterator[Section]:
     system = document.systems[name]
-    blocks: list[Block] = [
-        cells.note(_searched(system.tested, system.significant, len(system.slices), document, "weak slice")),
-        *_weak(system.slices, document),
-    ]
+    blocks = weak_slices(document, system)
     if system.slices and not noted:  # it is about the tables of all systems
         every = f"Intervals are 95 % for all {say.plural(system.tested, 'slice')} at once. {say.SELECTED}"
         blocks.append(cells.note(every, "faint"))
@@ -79,6 +79,19 @@ def _system(document: Slices, name: str, at: int, noted: bool) -> Iterator[Secti
     if system.confirmed is not UNSET:
         rows = _weak(system.confirmed.slices, document)
         yield _confirmed(f"confirmed-{at}", system.confirmed, document, rows)
+
+
+def weak_slices(document: Slices, system: SystemSlices, link: Link | None = None) -> list[Block]:
+    """How many slices of a system were tested, and those that are weak, with links to their mentions."""
+    searched = _searched(system.tested, system.significant, len(system.slices), document, "weak slice")
+    return [cells.note(searched), *_weak(system.slices, document, link)]
+
+
+def different_slices(document: Slices, pair: PairSlices, link: Link | None = None) -> list[Block]:
+    """How many slices of a pair were tested, and those in which they differ, with links to their mentions."""
+    finding = "slice in which they differ"
+    searched = _searched(pair.tested, pair.significant, len(pair.slices), document, finding)
+    return [cells.note(searched), *_different(pair.slices, link)]
 
 
 def _searched(tested: int, significant: int, listed: int, document: Slices, finding: str) -> str:
@@ -91,11 +104,11 @@ def _searched(tested: int, significant: int, listed: int, document: Slices, find
     return f"Of {searched}, {significant:,} are significant at a family-wise error rate of {level}."
 
 
-def _weak(rows: tuple[SearchedSlice, ...], document: Slices) -> list[Block]:
+def _weak(rows: tuple[SearchedSlice, ...], document: Slices, link: Link | None = None) -> list[Block]:
     top = max((row.rest_loss or 0.0 for row in rows), default=0.0) or 1.0
     shown: list[list[Cell]] = [
         [
-            f"{index}", conditions(row), cells.count(row.units), cells.points(_left(row.loss), "strong"),
+            f"{index}", _linked(row, link), cells.count(row.units), cells.points(_left(row.loss), "strong"),
             cells.interval(row.interval, style="faint"), _t(row), _p(row),
             ShareBar((row.rest_loss or 0.0) / top, "bad"),
         ]
@@ -109,6 +122,10 @@ def _weak(rows: tuple[SearchedSlice, ...], document: Slices) -> list[Block]:
     return [Grid(columns, shown), *_later(rows)]
 
 
+def _linked(row: SearchedSlice | DifferentSlice, link: Link | None) -> Cell:
+    return conditions(row) if link is None else Phrase(conditions(row), link=link(row))
+
+
 def _t(row: SearchedSlice | DifferentSlice) -> Number:
     return Number(row.t, f"{row.t:.1f}")
 
@@ -118,22 +135,22 @@ def _p(row: SearchedSlice | DifferentSlice) -> Number:
 
 
 def _pair(document: Slices, pair: PairSlices, at: int) -> Iterator[Section]:
-    finding = "slice in which they differ"
-    blocks = (
-        cells.note(_searched(pair.tested, pair.significant, len(pair.slices), document, finding)),
-        *_different(pair.slices),
-    )
-    title = cells.words("Where {} and {} differ", *pair.systems)
-    yield Section(f"pair-{at}", title, blocks, f"by {_score(document)}", on=SHOWN)
+    blocks = tuple(different_slices(document, pair))
+    yield Section(f"pair-{at}", pair_title(pair), blocks, f"by {_score(document)}", on=SHOWN)
     if pair.confirmed is not UNSET:
         rows = _different(pair.confirmed.slices)
         yield _confirmed(f"confirmed-pair-{at}", pair.confirmed, document, rows)
 
 
-def _different(rows: tuple[DifferentSlice, ...]) -> list[Block]:
+def pair_title(pair: PairSlices) -> Clause:
+    """The title over the slices in which two systems differ."""
+    return cells.words("Where {} and {} differ", *pair.systems)
+
+
+def _different(rows: tuple[DifferentSlice, ...], link: Link | None = None) -> list[Block]:
     shown: list[list[Cell]] = [
         [
-            f"{index}", conditions(row), cells.count(row.units), Phrase(row.better, "strong"),
+            f"{index}", _linked(row, link), cells.count(row.units), Phrase(row.better, "strong"),
             cells.points(None if row.difference is None else abs(row.difference)), _t(row), _p(row),
         ]
         for index, row in enumerate(rows, start=1)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import TypeAlias
 
 from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.document import Interval
+from spanwise.document.analyses import DifferentSlice, SearchedSlice
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import PRIMARY, Confusion, ScoreTest, SystemScores
 from spanwise.document.study import PairDiagnosis, Study
 from spanwise.reports._charts import PAGE, Style, axis_range, errors, evaluation, marks, shortened, titled
 from spanwise.reports._charts.svg import svg
+from spanwise.reports._document import examples
 from spanwise.reports.html.opening import opening
 from spanwise.reports.html.packing import contents
 from spanwise.reports.html.verdicts import (
@@ -23,12 +27,12 @@ from spanwise.reports.html.verdicts import (
     packed_pairs,
     verdicts,
 )
-from spanwise.reports.html.views import Card, cards_of
+from spanwise.reports.html.views import Card, cards_of, drawn, isolated
 from spanwise.views import PAGE as ON_PAGES
 from spanwise.views import Section
 from spanwise.views import sentences as sentences
 from spanwise.views import wording as words
-from spanwise.views.cells import Chart, literal
+from spanwise.views.cells import Block, Chart, literal
 from spanwise.views.lookups import inner_keys, label_order, reversals, scored_labels
 from spanwise.views.parts import by_level
 from spanwise.views.placement import of_systems
@@ -42,7 +46,7 @@ from spanwise.views.shown import (
     run_values,
     study_shown,
 )
-from spanwise.views.slices import conditions
+from spanwise.views.slices import different_slices, pair_title, weak_slices
 from spanwise.views.standing import compared, family_of, study_letters, tested, tested_in, tested_on
 from spanwise.views.statements import over_datasets
 from spanwise.views.suspects import doubted
@@ -261,6 +265,7 @@ def confusion_view(confusion: Confusion, most: int = MOST_LABELS) -> ConfusionVi
 # ---- the page of an evaluation ---------------------------------------------------------------------
 
 
+WeakParts: TypeAlias = tuple[dict[int, Markup], list[tuple[Markup, Markup]]]
 FEWEST_ON_BOARD = 3  # a page with fewer systems has no leaderboard
 
 
@@ -331,7 +336,7 @@ def evaluation_parts(document: Evaluation) -> dict[str, object]:
         "title": _title(document),
         "view": view,
         "weak": document.weak,
-        "conditions": conditions,
+        "weak_parts": _weak(document, view.order),
         "suspects": document.suspects,
         "further": _further(document, view.order),
         "answers": [
@@ -348,16 +353,43 @@ def evaluation_parts(document: Evaluation) -> dict[str, object]:
     }
 
 
+def _weak(document: Evaluation, order: Sequence[str]) -> WeakParts:
+    """Where systems are weak, by their places, and where the first two differ, with its title."""
+    weak = document.weak
+    if not weak:
+        return {}, []
+
+    def link(row: SearchedSlice | DifferentSlice, **system: str) -> str:
+        return examples(row.units, unit="gold", where=row.where, **system)
+
+    own = {}
+    for at, name in enumerate(order):
+        if name in weak.systems:
+            blocks = weak_slices(weak, weak.systems[name], partial(link, system=name))
+            own[at] = drawn(_slices(blocks, f"weak slices of {name}"))
+    pairs = []
+    for pair in weak.comparison:
+        if pair.slices and set(pair.systems) <= set(order[:2]):
+            title = pair_title(pair)
+            blocks = different_slices(weak, pair, link)
+            pairs.append((isolated(title), drawn(_slices(blocks, str(title)))))
+    return own, pairs
+
+
+def _slices(blocks: Sequence[Block], title: str) -> Section:
+    return Section("weak", literal(title), tuple(blocks), on=ON_PAGES)
+
+
 def _further(document: Evaluation, order: Sequence[str]) -> list[Card]:
     """The sections that few evaluations have: levels of labels, what answers cost, and doubts about gold."""
-    priced, drawn = costs(document), {}
+    priced, charts = costs(document), {}
     sections = [by_level(ShownSystems(document)), priced]
     if priced and len(order) > 1:
-        drawn = svg(evaluation.cost_drawings(document, Style(PAGE)))
-        sections.append(Section("cost-charts", literal(""), tuple(map(Chart, drawn)), on=ON_PAGES))
+        charts = svg(evaluation.cost_drawings(document, Style(PAGE)))
+        sections.append(Section("cost-charts", literal(""), tuple(map(Chart, charts)), on=ON_PAGES))
     sections.append(doubted(document.suspects) if document.suspects else None)
-    charts = {name: Markup(chart) for name, chart in drawn.items()}
-    return cards_of([section for section in sections if section is not None], charts, order)
+    present = [section for section in sections if section is not None]
+    return cards_of(present, {name: Markup(chart) for name, chart in charts.items()}, order)
 
 
 def packed_set(shown: ShownDataset) -> dict[str, object]:

@@ -12,23 +12,24 @@ from typing import TypeAlias
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
-from msgspec import json
 
-from spanwise.document import Document, DocumentLike, Settings
+from spanwise.document import Document, DocumentLike
 from spanwise.document.analyses import PlacementDocument
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import as_document
-from spanwise.document.study import Study, StudySettings
+from spanwise.document.study import Study
 from spanwise.errors import ChoiceError
 from spanwise.reports._charts import shortened, titled
 from spanwise.reports._document import examples, pair_link, short_signature
 from spanwise.reports.html.packing import packed
-from spanwise.reports.html.views import view_parts
+from spanwise.reports.html.views import drawn, view_parts
 from spanwise.reports.templates import environment_of
 from spanwise.settings import CONFIDENCE
 from spanwise.views import has_view
 from spanwise.views import silver as judge
 from spanwise.views import wording as words
+from spanwise.views.inputs import files as files_of
+from spanwise.views.inputs import made_with
 from spanwise.views.statements import named_test, others_corrected, statements
 
 Parts: TypeAlias = dict[str, object]  # the values that a template needs, by name
@@ -65,15 +66,6 @@ def _scripts(data: Mapping[str, Sequence[Mapping[str, object]]] | None) -> list[
     if data is None:
         return list(ALWAYS)
     return [*ALWAYS, *([PAIR] if "board" in data["sets"][0] else []), *SENTENCES]
-
-
-def chosen(settings: Settings | StudySettings) -> list[tuple[str, object]]:
-    """The settings to list, as written in the JSON, without those shown elsewhere on the page."""
-    plain: dict[str, object] = json.decode(json.encode(settings))
-    elsewhere = ("command", "buckets", "attributes")
-    return [
-        (key, value) for key, value in plain.items() if key not in elsewhere and value not in (None, [], {})
-    ]
 
 
 def _parts(document: Document) -> Parts:
@@ -139,28 +131,17 @@ def _environment() -> Environment:
         words=words, judge=judge, titled=titled,
         link=examples, pair_link=pair_link, mentions=mentions, heat=heat,
         statements=statements, named_test=named_test, others_corrected=others_corrected,
-        chosen=chosen,
+        drawn=drawn, made_with=made_with, files_of=files_of,
         usual_confidence=CONFIDENCE,
     )  # fmt: skip
     environment.filters.update(
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,
         interval=words.interval, p=words.p_value, correlation=words.correlation, plain=words.plain,
         percent=words.percent, attribute=words.attribute, bucket=words.bucket, spread=words.spread,
-        signed_interval=words.signed_interval, short=short_signature, setting=setting,
+        signed_interval=words.signed_interval, short=short_signature,
         brief=lambda name: shortened(name, 20), capitalised=words.capital, base_name=words.base_name,
     )  # fmt: skip
     return environment
-
-
-def setting(value: object) -> str:
-    """A setting in words; the items of a list or a table are joined with commas."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{words.visible(key)} {setting(item)}" for key, item in value.items())
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(setting, value))
-    return words.visible(value)
 
 
 def mentions(number: float | None, text: str | None = None, **choices: str | None) -> Markup:

@@ -28,6 +28,7 @@ from spanwise.views.cells import (
     NamedNumbers,
     Number,
     Paragraphs,
+    Phrase,
     Phrases,
     PromptQuote,
     Quote,
@@ -90,6 +91,11 @@ def cards_of(sections: Iterable[Section], charts: Mapping[str, Markup], systems:
         elif parts:
             cards.append(Card(section, isolated(section.title), _width(section), parts))
     return _filled(cards)
+
+
+def drawn(section: Section) -> Markup:
+    """What a section shows, without a card around it."""
+    return Markup("\n").join(part for card in cards_of([section], {}, ()) for part in card.parts)
 
 
 def _filled(cards: Sequence[Card]) -> list[Card]:
@@ -280,6 +286,8 @@ def _cell(cell: Cell, axis: StripAxis | None = None) -> Markup:
         return (Markup("<b>{}</b>{}") if bold else Markup("{}{}")).format(text, letters)
     style = "" if isinstance(cell, str) else cell.style
     isolate = Markup("<bdi>{}</bdi>").format(text) if text else text
+    if isinstance(cell, Phrase) and cell.link:
+        isolate = Markup('<a class="n" href="{}">{}</a>').format(cell.link, isolate)
     if style in ("strong", "score"):
         return Markup("<b>{}</b>").format(isolate)
     return Markup('<span class="muted">{}</span>').format(isolate) if style == "faint" and text else isolate
