@@ -40,6 +40,7 @@ __all__ = [
     "sample",
     "split",
     "study",
+    "study_of",
     "suspects",
     "tuples",
     "write",
@@ -79,6 +80,7 @@ _HOMES = {
     "sample": "sampling:sample",
     "split": "splitting:split",
     "study": "studies:study",
+    "study_of": "studies.verbs:study_of",
     "suspects": "suspicion:suspects",
     "tuples": "relations:tuples",
     "write": "formats.writing:write",
@@ -111,6 +113,7 @@ if TYPE_CHECKING:
     from spanwise.slices import find_slices
     from spanwise.splitting import split
     from spanwise.studies import study
+    from spanwise.studies.verbs import study_of
     from spanwise.suspicion import suspects
 
 

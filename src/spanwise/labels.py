@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -103,7 +105,11 @@ class LabelRules(Struct, frozen=True):
         Raises:
             ChoiceError: the message lists the labels there are.
         """
-        for missing in self.missing(seen, predicted):
+        found, gathered = self.missing(seen, predicted), _GATHERED.get()
+        if gathered is not None:
+            gathered.extend(found)
+            return
+        for missing in found:
             raise missing.error("which no file has")
 
     def missing(self, seen: Iterable[str], predicted: Iterable[str] = ()) -> list[MissingLabel]:
@@ -124,6 +130,28 @@ class LabelRules(Struct, frozen=True):
             for name in names
             if name not in there
         ]
+
+
+# Of several datasets under the same rules, a label may be missing in some: whoever asks them all decides.
+_GATHERED: ContextVar[list[MissingLabel] | None] = ContextVar("gathered", default=None)
+
+
+@contextmanager
+def gathered_missing() -> Iterator[list[MissingLabel]]:
+    """Within it, names that no file has are put in the list in place of being refused.
+
+    Examples:
+        >>> with gathered_missing() as missing:
+        ...     LabelRules(only=("ORG",)).check(["PER"])
+        >>> [one.name for one in missing]
+        ['ORG']
+    """
+    gathered: list[MissingLabel] = []
+    token = _GATHERED.set(gathered)
+    try:
+        yield gathered
+    finally:
+        _GATHERED.reset(token)
 
 
 class Hierarchy(Struct, frozen=True):

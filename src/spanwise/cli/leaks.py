@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from spanwise.cli.arguments import (
     ENGINE,
@@ -14,23 +15,30 @@ from spanwise.cli.arguments import (
     finish_document,
     options_of,
     positional,
+    reading_of,
     shown,
 )
-from spanwise.cli.evaluating import compared
+from spanwise.cli.evaluating import buckets_of, compared
+from spanwise.cli.manifests import MANIFEST, each, is_manifest, limits_of, over_manifest
 from spanwise.errors import ChoiceError
 from spanwise.settings import Setting
+
+if TYPE_CHECKING:
+    from spanwise.document import Document
 
 LEAKS_EXAMPLES = """examples:
   spanwise leaks gold.jsonl masked.jsonl
   spanwise leaks gold.jsonl mine=a.jsonl rules=b.jsonl --identity entity_id --html leaks.html
   spanwise leaks gold.conll pred.conll --same-label --redact --json leaks.json
-  spanwise leaks gold.jsonl masked.jsonl --max-leak PERSON=0.5 --max-leak 2 --floor-bound"""
+  spanwise leaks gold.jsonl masked.jsonl --max-leak PERSON=0.5 --max-leak 2 --floor-bound
+  spanwise leaks study.toml --max-leak 5        every dataset of a manifest"""
 
 
 LEAKS = Arguments(
-    positional("gold", "GOLD", "what must be hidden, or a file with both tags"),
+    positional("gold", "GOLD", "what must be hidden, a file with both tags, or a manifest STUDY.toml"),
     positional("systems", "PRED", "what is masked: a file, or name=file", nargs="*"),
     OptionGroup("what to compute", options_of("leaks")),
+    MANIFEST,
     OptionGroup("limits (exit status 1 if one is missed)", [
         Setting(
             "max_leak",
@@ -67,12 +75,27 @@ def run_leaks(args: argparse.Namespace) -> int:
             most.setdefault(label, points)
     if args.floor_bound and not most:
         raise ChoiceError("--floor-bound needs a limit.\nAdd one, such as --max-leak PERSON=0.5.")
-    document = compared(args, leaks, runs=True)
-    limits = check_limits(document, most, bound=args.floor_bound)
+    document: Document
+    if is_manifest(args):
+        given = {"buckets": buckets_of(args)} if args.buckets else {}
+        document = over_manifest(args, "leaks", leaks, **reading_of(args), **given)
+    else:
+        document = compared(args, leaks, runs=True)
+    labels = {
+        name: {label for system in own.systems.values() for label in system.labels}
+        for name, own in each(document).items()
+    }
+    limits = [
+        (name, limit)
+        for name, own in each(document).items()
+        for limit in check_limits(
+            own, limits_of(most, labels[name], set().union(*labels.values())), bound=args.floor_bound
+        )
+    ]
     finish_document(args, document)
-    for limit in limits:
-        say(limit.message)
-    return 0 if all(limit.passed for limit in limits) else 1
+    for name, limit in limits:
+        say(f"{name}: {limit.message}" if name else limit.message)
+    return 0 if all(limit.passed for _, limit in limits) else 1
 
 
 def _limits(texts: Sequence[str]) -> dict[str | None, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from spanwise.cli.arguments import (
     ENGINE,
@@ -19,21 +20,27 @@ from spanwise.cli.arguments import (
     shown,
 )
 from spanwise.cli.evaluating import named_systems
+from spanwise.cli.manifests import MANIFEST, each, is_manifest, limits_of, over_manifest
 from spanwise.errors import ChoiceError
 from spanwise.settings import Setting
+
+if TYPE_CHECKING:
+    from spanwise.document import Document
 
 TUPLES_EXAMPLES = """examples:
   spanwise tuples gold.jsonl pred.jsonl
   spanwise tuples gold.jsonl joint=a.jsonl pipeline=b.jsonl --html tuples.html
   spanwise tuples gold.jsonl pred.jsonl --criterion boundaries --undirected married_to
   spanwise tuples gold.jsonl pred.jsonl --train train.jsonl --floor 60 --floor leads=55
-  spanwise tuples gold.jsonl model=answers.jsonl --answers first"""
+  spanwise tuples gold.jsonl model=answers.jsonl --answers first
+  spanwise tuples study.toml --criterion boundaries     every dataset of a manifest"""
 
 
 TUPLES = Arguments(
-    positional("gold", "GOLD", "a file of gold tuples"),
-    positional("systems", "PRED", "predicted tuples: a file, or name=file", nargs="+"),
+    positional("gold", "GOLD", "a file of gold tuples, or a manifest STUDY.toml"),
+    positional("systems", "PRED", "predicted tuples: a file, or name=file", nargs="*"),
     OptionGroup("what to compute", options_of("tuples")),
+    MANIFEST,
     OptionGroup("limits (exit status 1 if one is missed)", [
         Setting(
             "floor",
@@ -73,12 +80,26 @@ def run_tuples(args: argparse.Namespace) -> int:
         raise ChoiceError("--floor-bound needs a floor.\nAdd one, such as --floor 60.")
     command = shlex.join(["spanwise", *args.command_line])
     reading = {name: given for name in (*READING, *RULES) if (given := getattr(args, name))}
-    document = asked(args, tuples, args.gold, named_systems(args.systems), command=command, **reading)
-    floors = check_floors(document, least, bound=args.floor_bound)
+    document: Document
+    if is_manifest(args):
+        document = over_manifest(args, "tuples", tuples, **reading)
+    else:
+        document = asked(args, tuples, args.gold, named_systems(args.systems), command=command, **reading)
+    types = {
+        name: {kind for one in own.systems.values() for kind in one.criteria[own.criterion].types}
+        for name, own in each(document).items()
+    }
+    floors = [
+        (name, floor)
+        for name, own in each(document).items()
+        for floor in check_floors(
+            own, limits_of(least, types[name], set().union(*types.values())), bound=args.floor_bound
+        )
+    ]
     finish_document(args, document)
-    for floor in floors:
-        say(floor.message)
-    return 0 if all(floor.passed for floor in floors) else 1
+    for name, floor in floors:
+        say(f"{name}: {floor.message}" if name else floor.message)
+    return 0 if all(floor.passed for _, floor in floors) else 1
 
 
 def _floors(texts: Sequence[str]) -> dict[str | None, float]:

@@ -327,26 +327,33 @@ RUN = "{run}"  # the placeholder in a path for the name or number of a run
 
 
 def has_runs(systems: object) -> bool:
-    """Whether a path among these sources contains {run}, which stands for all runs of a system.
+    """Whether a system has several runs: a path with {run}, which stands for all of them, or files by run.
 
     Examples:
         >>> has_runs({"bert": "bert.{run}.conll"}), has_runs("bert.1.conll")
         (True, False)
+        >>> has_runs({"bert": {"1": "a.conll", "2": "b.conll"}})
+        True
     """
     listed: object = list(systems.values()) if isinstance(systems, Mapping) else systems
     if isinstance(listed, str | os.PathLike):
         return RUN in os.fspath(listed)
     if not isinstance(listed, list | tuple):
         return False
+    if isinstance(systems, Mapping) and any(isinstance(source, Mapping) for source in listed):
+        return True
     return any(isinstance(source, str | os.PathLike) and RUN in os.fspath(source) for source in listed)
 
 
 def files_of_runs(systems: object) -> dict[str, dict[str, str]]:
-    """The files of each system by run, if a path contains {run}; otherwise nothing."""
+    """The files of each system by run, if a system has several runs; otherwise nothing."""
     if not has_runs(systems):
         return {}
     files: dict[str, dict[str, str]] = {}
     for name, path in named_sources(systems).items():
+        if isinstance(path, Mapping):
+            files[name] = {str(run): os.fspath(file) for run, file in path.items()}
+            continue
         if not isinstance(path, str | os.PathLike):
             raise ChoiceError(
                 f"the predictions of {name!r} must be a file, because another system has several runs.\n"

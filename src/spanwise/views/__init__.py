@@ -103,6 +103,7 @@ VIEWS = {
     "description": "description:description_view",
     "evaluation": "evaluation:evaluation_view",
     "leaks": "leaks:leaks_view",
+    "leaks-study": "datasets:leak_study_view",
     "curve": "planning:curve_view",
     "placement": "placement:placement_view",
     "plan": "planning:plan_view",
@@ -111,6 +112,7 @@ VIEWS = {
     "study": "study:study_view",
     "suspects": "suspects:suspects_view",
     "tuples": "tuples:tuples_view",
+    "tuples-study": "datasets:tuple_study_view",
 }
 
 

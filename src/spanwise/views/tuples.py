@@ -206,7 +206,7 @@ def _over_runs(document: Tuples) -> Iterator[Section]:
             spread = "" if std is None else f" ±{words.points(std)}"
             row.append(Number(mean, words.points(mean) + spread))
         rows.append([*row, *_test_cells(document, ("criteria", criterion, "overall", "f1"))])
-    columns = [Column("criterion", least=10)]
+    columns = [Column("criterion", least=18)]
     columns += [
         Column(f"{name} ({len(own.systems)})", right=True, names=True) for name, own in document.runs.items()
     ]
@@ -255,7 +255,7 @@ def _criteria(document: Tuples) -> Section:
             Phrase(about, "faint"),
         ])  # fmt: skip
     columns = [
-        Column("criterion", least=10), *_score_columns(document), *_test_columns(document),
+        Column("criterion", least=18), *_score_columns(document), *_test_columns(document),
         Column("what must be equal", rank=3, least=16),
     ]  # fmt: skip
     note = "F1; ◂ is the one that the verdict is about"
@@ -343,8 +343,8 @@ def _parts(document: Tuples) -> Iterator[Section]:
         rows = _part_rows(document, name)
         if rows:
             columns = [
-                Column(least=8),
-                Column(least=8),
+                Column(least=16),
+                Column(least=12),
                 Column("gold", right=True),
                 *_score_columns(document),
             ]
