@@ -15,7 +15,7 @@ from spanwise.settings import Setting
 _NOT_OF_DATASETS = ("gold", "train", "name", "buckets", "command", "engine")
 
 MANIFEST = OptionGroup("with a manifest in place of the files", [
-    Setting("root", "the folder that paths in a manifest are relative to (default: its own)", metavar="FOLDER"),
+    Setting("root", "the folder that its paths are relative to (default: its own)", metavar="FOLDER"),
     Setting(
         "family", "which tests are corrected together: of all datasets (default), or of each",
         choices=("study", "dataset"),

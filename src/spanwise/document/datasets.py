@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
-from spanwise.document import Count, Document, Fraction, Part
+from spanwise.document import Count, Document, DocumentPart, Fraction
 from spanwise.document.leaks import Leaks
 from spanwise.document.study import PlanNotes
 from spanwise.document.tuples import Tuples
@@ -23,7 +23,7 @@ class DatasetMeans(Struct, frozen=True, kw_only=True):
     datasets: dict[str, Count]
 
 
-class VerbStudySettings(Part, frozen=True, kw_only=True):
+class VerbStudySettings(DocumentPart, frozen=True, kw_only=True):
     """What is corrected together, and how many tests that are."""
 
     manifest: str

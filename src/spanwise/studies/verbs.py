@@ -143,7 +143,7 @@ def study_of(
                 at(
                     read.location("datasets", dataset.dataset.key),
                     None,
-                    f"no system has predictions for {name!r}.",
+                    f"no system has predictions for {name!r}.\nAdd files for it, or leave it out.",
                 )
             )
         reading = dict(dataset.dataset.reading)
