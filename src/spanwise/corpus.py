@@ -419,7 +419,15 @@ def joined_mentions(some: Sequence[Mentions], sentences: Sequence[int] | Ints) -
         label=np.concatenate([part.label for part in some]),
         labels=some[0].labels,
         parts=parts,
+        score=_joined_scores(some),
     )
+
+
+def _joined_scores(some: Sequence[Mentions]) -> Floats | None:
+    """The scores of consecutive mentions, NaN where a part has none; None if no part has any."""
+    if all(part.score is None for part in some):
+        return None
+    return floats(np.concatenate([np.full(len(p), np.nan) if p.score is None else p.score for p in some]))
 
 
 class Reading(Struct, frozen=True, eq=False):

@@ -34,8 +34,8 @@ def small_parts(cut_records: Callable[[int], None], monkeypatch: pytest.MonkeyPa
     def begin() -> None:
         cut_records(25)
         monkeypatch.setattr("spanwise.formats._surveying.LINES", 700)
-        monkeypatch.setattr("spanwise.formats._json_surveys.CHUNK", 700)
-        monkeypatch.setattr("spanwise.formats.standoff.TOGETHER", 2)
+        monkeypatch.setattr("spanwise.formats._json_items.CHUNK", 700)
+        monkeypatch.setattr("spanwise.formats._records.TOGETHER", 2)
 
     return begin
 

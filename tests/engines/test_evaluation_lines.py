@@ -69,7 +69,7 @@ def test_json_lines_give_the_same_bytes_in_parts_as_whole(
     options: dict[str, Any] = {"train": demo.train, "attributes": "all", "resamples": 10}
     whole = spanwise.evaluate(files["gold"], systems, **options).to_json()
     cut_records(80)
-    monkeypatch.setattr("spanwise.formats._json_surveys.CHUNK", 2000)
+    monkeypatch.setattr("spanwise.formats._json_items.CHUNK", 2000)
     survey = surveyed(files["gold"], {}, Cutting(tokens=80))
     assert survey is not None and survey.parts > 4
     assert spanwise.evaluate(files["gold"], systems, memory="1GB", **options).to_json() == whole

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spanwise.formats import File
-from spanwise.formats._json_surveys import NotOneList, commas_between, item_pieces, items_of
+from spanwise.formats._json_items import NotOneList, commas_between, item_pieces, items_of
 
 ODD = st.text(st.sampled_from('[]{},:"\\/é𝄞 \n\t\u2028a1'), max_size=8)
 ITEMS = st.recursive(
@@ -29,7 +29,7 @@ def pieced(text: str, size: int, *, mark: bool = False) -> tuple[list[object], l
     """The items of a text that is surveyed in pieces, and the items read again from their bytes."""
     data = b"\xef\xbb\xbf" * mark + text.encode("utf-8", "surrogatepass")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spanwise.formats._json_surveys.CHUNK", size)
+        patch.setattr("spanwise.formats._json_items.CHUNK", size)
         pieces = list(item_pieces(File.of_bytes("a.json", data)))
     items = [item for piece in pieces for item in piece.items]
     begins = [begin for piece in pieces for begin in piece.begins.tolist()]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import spanwise
 from spanwise.corpus import Annotation
 from spanwise.errors import InputError
-from spanwise.formats import File
+from spanwise.formats import Part, Record
 from spanwise.formats.parts import Cutting, pieces, read_piece, surveyed
 from spanwise.formats.standoff import articles_of
 
@@ -41,7 +41,8 @@ def articles(draw: st.DrawFn) -> list[str]:
 
 def by_lines(path: Path) -> list[Text]:
     """The articles, read line by line, with duplicate mentions dropped."""
-    units, _, _ = articles_of(File(path))
+    part = Part(str(path), data=path.read_bytes())
+    units = [unit for unit in articles_of(part) if isinstance(unit, Record)]
     return [
         (
             unit.id,

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import spanwise
 from spanwise.corpus import Annotation, Pieces, joined_pieces
 from spanwise.errors import InputError
-from spanwise.formats import File, Options
+from spanwise.formats import File, Options, Part, Record
 from spanwise.formats.parts import Cutting, pieces, read_piece, surveyed
-from spanwise.formats.webanno import sentences_of, webanno_reader
+from spanwise.formats.webanno import sentences_of, webanno_layer
 
 HEADER = ["#FORMAT=WebAnno TSV 3.3", "#T_SP=x.POS|value", "#T_SP=x.NamedEntity|identifier|value", "", ""]
 # Labels alone, with a number, several at once, unnamed, with escapes, and with unusual brackets.
@@ -43,8 +43,8 @@ Sentence = tuple[list[str], list[tuple[Pieces, str]], str]  # tokens, mentions, 
 
 def by_lines(path: Path) -> list[Sentence]:
     """The sentences, read line by line, with duplicate mentions dropped."""
-    file = File(path)
-    units = sentences_of(file, webanno_reader(file, Options()).layer)
+    part = Part(str(path), data=path.read_bytes(), head=webanno_layer(File(path), Options()))
+    units = [unit for unit in sentences_of(part) if isinstance(unit, Record)]
     return [
         (
             list(unit.body),

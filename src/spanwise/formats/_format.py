@@ -35,6 +35,7 @@ from spanwise.schemes import (
 if TYPE_CHECKING:
     from spanwise.formats._columns import KeptRows, Layout
     from spanwise.formats._sentences import Part, Record
+    from spanwise.formats._surveying import Batch
 
 Column = int | str
 NO_SCORE = "_"  # in a column of scores, for tokens outside mentions
@@ -246,6 +247,13 @@ class Cut(Struct, frozen=True):
     byte: int
 
 
+class Before(Struct, frozen=True):
+    """The state left by the records before a part: the current document, and how many have begun."""
+
+    document: str | None = None
+    begun: int = 0
+
+
 class CutSource:
     """The sizes that every source cut into parts has in common."""
 
@@ -292,7 +300,7 @@ class Format(Struct, frozen=True):
     `Problem` for each line that cannot be read; whole files, parts and lists of problems derive from it.
     `border(data)` is the number of leading bytes that are complete records, by default up to the last blank
     line. If files are JSON lists, `no_list` is what to say of others, and the part holds items of the list.
-    `evidence` says what is read, if `recognise` does not.
+    `evidence` says what is read, if `recognise` does not, and `empty` what to say of a file without records.
     A format that does better without records has instead a function `read(source, options)`, which takes
     a `File`, or an object for which `accepts` returned true.
     `write(annotation, scheme)` returns the bytes of a file, and `write_scored` those of one
@@ -313,10 +321,15 @@ class Format(Struct, frozen=True):
     name: str
     summary: str
     recognise: Callable[[File], str | None]
-    records: Callable[[Part, Options], Iterator[Record | Problem]] | None = None
+    records: Callable[[Part, Options], Iterator[Record | Problem | Batch]] | None = None
     border: Callable[[bytes], int] | None = None
     no_list: str = ""
     evidence: str = ""
+    empty: str = ""
+    opened: Callable[[File, Options], Any] | None = None
+    units: Callable[[Any], Sequence[Any]] | None = None
+    layers: Mapping[str, str] = field(default_factory=dict)
+    layer: Callable[[Options], str] | None = None
     read: Callable[..., Annotation] = _unread
     write: Callable[[Annotation, str | None], bytes] | None = None
     write_scored: Callable[[Annotation, str | None], bytes] | None = None
@@ -336,8 +349,10 @@ class Format(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if self.records is not None:
-            for step in ("read", "survey", "problems"):
-                force_setattr(self, step, self._derived(step))
+            force_setattr(self, "interning", True)
+            for step in ("read", "survey", "problems", *(["read_layers"] if self.layers else [])):
+                if getattr(self, step) in (None, _unread):
+                    force_setattr(self, step, self._derived(step))
 
     def _derived(self, step: str) -> Callable[..., Any]:
         return lambda file, *given: resolve(f"formats._records:{step}")(self, file, *given)

@@ -1,28 +1,26 @@
-"""Survey a whole JSON file in one pass: a list, which is cut between its items, or lines of objects."""
+"""Survey a whole file of JSON records in one pass: lines of objects, or a list of them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import chain
-from typing import Protocol
 
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Bools, Ints, ints
+from spanwise.columns import Ints, ints
 from spanwise.errors import InputError
+from spanwise.formats import _json_items
 from spanwise.formats._columns import line_positions
 from spanwise.formats._format import Cutting, JsonRecord, Options
+from spanwise.formats._json_items import NotOneList, item_pieces, items_of
 from spanwise.formats._opening import BOM, File
-from spanwise.formats._sentences import is_spans, parse_json
+from spanwise.formats._sentences import is_spans
 from spanwise.formats._surveying import (
     Batch,
     RecordSurvey,
     Surveyor,
-    cut_pieces,
     has_mark,
     must_be_whole,
     whole_pieces,
@@ -39,155 +37,8 @@ from spanwise.formats.jsonl import (
     twofold_notes,
 )
 
-CHUNK = 1 << 19  # bytes of JSON to parse at a time; as Python objects they take thirty times the memory
 _KINDS = ("tokens with tags", "tokens with spans", "text with spans of characters")
-_SPACE = b" \t\r\n"  # the white space of JSON
-
-# ---- a list, cut between its items ----
-
-_QUOTE, _OPENING, _CLOSING, _COMMA = 1, 2, 3, 4
-_MARKS = np.zeros(256, dtype=np.uint8)
-for _characters, _mark in ((b'"', _QUOTE), (b"[{", _OPENING), (b"]}", _CLOSING), (b",", _COMMA)):
-    _MARKS[list(_characters)] = _mark
-
-
-def commas_between(data: bytes) -> Ints:
-    """The positions of commas that are not inside a string, list or object.
-
-    Examples:
-        >>> commas_between(b'{"a": [1, 2]}, "x, y", 3').tolist()
-        [13, 21]
-    """
-    marks = _MARKS[np.frombuffer(data, dtype=np.uint8)]
-    positions = np.flatnonzero(marks)
-    marks = marks[positions]
-    if b"\\" in data:
-        inside = _escaped(data, positions) & (marks == _QUOTE)
-        positions, marks = positions[~inside], marks[~inside]
-    quotes = np.cumsum(marks == _QUOTE)
-    outside = (quotes % 2 == 0) & (marks != _QUOTE)
-    positions, marks = positions[outside], marks[outside]
-    depth = np.cumsum((marks == _OPENING).astype(np.int64) - (marks == _CLOSING))
-    return ints(positions[(marks == _COMMA) & (depth == 0)])
-
-
-def _escaped(data: bytes, positions: Ints) -> Bools:
-    """Whether each position is preceded by an odd number of backslashes."""
-    slashes = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord("\\"))
-    first = np.flatnonzero(np.diff(slashes, prepend=-2) > 1)  # of each run of backslashes
-    begins = slashes[first]
-    ends = slashes[np.append(first[1:], len(slashes)) - 1] + 1
-    run_of = np.minimum(np.searchsorted(ends, positions), len(ends) - 1)
-    escaped: Bools = (ends[run_of] == positions) & ((ends - begins)[run_of] % 2 == 1)
-    return escaped
-
-
-class NotOneList(Exception):
-    """Raised if a file is not one JSON list; reading it whole reports why."""
-
-
-class ItemPiece(Struct, frozen=True, eq=False):
-    """Some consecutive items of a list, and the byte at which each begins."""
-
-    items: list[object]
-    begins: Ints
-    end: int  # the byte after the last item
-
-
-def item_pieces(file: File) -> Iterator[ItemPiece]:
-    """The items of a file that is one JSON list, some at a time.
-
-    Raises:
-        NotOneList: the file is something else, or damaged.
-    """
-    stream = file.chunks(CHUNK)
-    head = b""
-    for chunk in stream:
-        head += chunk
-        if head.lstrip(_SPACE):
-            break
-    begin = len(head) - len(head.lstrip(_SPACE)) + 1
-    if head[begin - 1 : begin] != b"[":
-        raise NotOneList
-    byte = begin + (len(BOM) if has_mark(file) else 0)
-    any_before, pending = False, b""
-    for piece in cut_pieces(chain([head[begin:]], stream), _after_last_comma):
-        if pending:
-            yield ItemPiece(items_of(pending), _begins(pending, byte), byte + len(pending))
-            byte += len(pending)
-            any_before = True
-        pending = piece
-    if not pending.rstrip(_SPACE).endswith(b"]"):
-        raise NotOneList
-    items = items_of(pending)
-    if items:
-        yield ItemPiece(items, _begins(pending, byte), byte + len(pending))
-    elif any_before:  # a trailing comma
-        raise NotOneList
-
-
-def items_of(data: bytes) -> list[object]:
-    """Parse items from bytes that begin with an item and end with the comma or bracket after the last."""
-    try:
-        items: list[object] = parse_json(f"[{data.rstrip(_SPACE)[:-1].decode('utf-8')}]")
-    except (ValueError, RecursionError):
-        raise NotOneList from None
-    return items
-
-
-def _begins(data: bytes, byte: int) -> Ints:
-    """The byte at which each item begins; `byte` is the position of the data in the file."""
-    inner = commas_between(data.rstrip(_SPACE)[:-1])
-    return ints(np.concatenate([[0], inner + 1]) + byte)
-
-
-def _after_last_comma(data: bytes) -> int:
-    commas = commas_between(data)
-    return int(commas[-1]) + 1 if len(commas) else 0
-
-
-class ItemReader(Protocol):
-    """Reads the items of a list, each of which is a sentence or a text."""
-
-    @property
-    def kinds(self) -> Mapping[str, str]:
-        """A description of each layer: "only", or "gold" and "predicted"."""
-        ...
-
-    def batch(self, items: Sequence[object], first: int) -> Batch | None:
-        """The content of items, numbered from `first` in the whole list; None if it must be read whole."""
-        ...
-
-    def check(self) -> None:
-        """Raise InputError if the items read so far are inconsistent with each other."""
-        ...
-
-
-def survey_items(
-    name: str, opened: Callable[[], ItemReader], file: File, options: Options, cutting: Cutting
-) -> RecordSurvey | None:
-    """Survey a file that is one JSON list; None if it must be read whole, as when it has errors."""
-    surveyor, end = Surveyor(file.path, options), 0
-    try:
-        reader = opened()
-        for piece in item_pieces(file):
-            batch = reader.batch(piece.items, surveyor.number + 1)
-            if batch is None or not surveyor.take(batch, ints(np.zeros(len(piece.items))), piece.begins):
-                return None
-            end = piece.end
-        reader.check()
-    except (InputError, NotOneList):
-        return None
-    part = partial(_item_part, opened)
-    return surveyor.survey(name, cutting, reader.kinds, part, end=(0, end), sha256=file.sha256)
-
-
-def _item_part(opened: Callable[[], ItemReader], survey: RecordSurvey, data: bytes, number: int) -> Batch:
-    """The content of the items in one part."""
-    batch = opened().batch(items_of(data), survey.cuts[number].sentence + 1)
-    assert batch is not None
-    return batch
-
+_SPACE = b" \t\r\n"
 
 # ---- lines of objects, or a list of them ----
 
@@ -234,7 +85,7 @@ class _RecordSurveyor:
     def _read_lines(self) -> Iterator[bool]:
         """Read some lines at a time; yields False if they cannot be read in parts."""
         byte, line = len(BOM) if has_mark(self._file) else 0, 1
-        for chunk in whole_pieces(self._file, _after_line, CHUNK):
+        for chunk in whole_pieces(self._file, _after_line, _json_items.CHUNK):
             part = File.of_bytes(self._file.path, chunk, first_line=line)
             batch = gather_records(part.path, records(part), self._options, self._kind)
             begins, _ = line_positions(chunk)

@@ -17,7 +17,17 @@ from msgspec.structs import replace
 from spanwise.columns import Column, codes, floats, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Pieces, Reading, Source, joined_pieces
 from spanwise.errors import InputError, at, many
-from spanwise.formats._format import JsonRecord, Options, annotated, brief, in_tokens, label_notes, no_token
+from spanwise.formats._format import (
+    Before,
+    JsonRecord,
+    Options,
+    annotated,
+    brief,
+    in_tokens,
+    label_notes,
+    no_token,
+)
+from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
 from spanwise.formats.text_tokens import text_tokens, words
 from spanwise.schemes import SCHEMES, Tags, decode, encode, malformed, spelled
@@ -39,16 +49,25 @@ class Record(Struct, frozen=True):
     tags: Sequence[str] | None = None  # one for each token, if the file has tags instead of mentions
     lines: Sequence[int] = ()  # of each token, if the file has a line for each
     left_out: Mapping[str, int] = {}  # how many things of each kind are not read, such as {"relations": 2}
+    predicted: Record | None = None  # if the file holds gold and predictions
 
 
 class Part(Struct, frozen=True):
-    """Some consecutive lines of a file, or items of a JSON list, and the number of the first, from 1."""
+    """Some consecutive lines of a file, or items of a list, and the number of the first, from 1."""
 
     path: str
     first: int = 1
-    text: str = ""
+    data: bytes = b""
     items: Sequence[Any] = ()
-    document: str | None = None  # of the record before them
+    before: Before = Before()  # what the records before them leave
+    head: Any = None  # what the format's `opened` returned for the file as a whole
+    merged: bool = False  # whether gold and predictions are wanted
+    words: Interner | None = None  # for formats that read columns
+
+    @property
+    def text(self) -> str:
+        """The lines as a string."""
+        return self.data.decode("utf-8")
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Each line with its number in the whole file."""
@@ -329,31 +348,15 @@ class Origin(Struct, frozen=True):
         )
 
 
-def annotation(
-    units: Sequence[Record], origin: Origin, options: Options, mentions: Mentions | None = None
-) -> Annotation:
-    """The annotation of sentences or of texts; `units` must not mix the two, nor tags and mentions.
-
-    Adjacent units with the same `document` form a document; a text without one is a document of its own.
-    `mentions` are the mentions of all units, if they were read as columns and checked already.
-    """
+def annotation(units: Sequence[Record], origin: Origin, options: Options) -> Annotation:
+    """The annotation of sentences or of texts; `units` must not mix the two, nor tags and mentions."""
     if not units:
         raise no_text(origin.path)
     if any(unit.tags is not None for unit in units):
-        return _of_tags(units, origin, options)
-    whole = isinstance(units[0].body, str)
-    lines = None if any(unit.line is None for unit in units) else ints([unit.line for unit in units])
-    # The line of a text is of no use for its characters, so only sentences keep their lines.
-    source = Source(origin.path, lines=None if whole else lines)
-    corpus = _texts(units, source) if whole else Corpus.of([unit.body for unit in units], source=source)
-    if options.documents != "none":
-        corpus = _with_documents(corpus, units, texts=whole)
-    if mentions is None:
-        check_inside(units, origin)
-        mentions = mentions_of([unit.mentions for unit in units])
-    if any(unit.scores for unit in units):
-        scores = [unit.scores or [nan] * len(unit.mentions) for unit in units]
-        mentions = replace(mentions, score=floats(list(chain.from_iterable(scores))))
+        if not any(unit.body for unit in units):
+            raise no_token(origin.path)
+        return annotated(*tagged_corpus(units, origin.path, options), options, origin.reading())
+    corpus, mentions = content(units, origin, options)
     owner = mentions.sentence
     mentions = mentions.sole(
         duplicates=options.duplicates,
@@ -362,11 +365,26 @@ def annotation(
     return Annotation(corpus, mentions, origin.reading(label_notes(mentions)))
 
 
-def _of_tags(units: Sequence[Record], origin: Origin, options: Options) -> Annotation:
-    if not any(unit.body for unit in units):
-        raise no_token(origin.path)
-    corpus, tags = tagged_corpus(units, origin.path, options)
-    return annotated(corpus, tags, options, origin.reading())
+def content(
+    units: Sequence[Record], origin: Origin, options: Options, first: int = 0
+) -> tuple[Corpus, Mentions]:
+    """The corpus and the mentions of sentences or of texts, which are numbered from `first` in messages.
+
+    Adjacent units with the same `document` form a document; a text without one is a document of its own.
+    """
+    whole = isinstance(units[0].body, str)
+    lines = None if any(unit.line is None for unit in units) else ints([unit.line for unit in units])
+    # The line of a text is of no use for its characters, so only sentences keep their lines.
+    source = Source(origin.path, lines=None if whole else lines)
+    corpus = _texts(units, source) if whole else Corpus.of([unit.body for unit in units], source=source)
+    if options.documents != "none":
+        corpus = _with_documents(corpus, units, texts=whole)
+    check_inside(units, origin, first)
+    mentions = mentions_of([unit.mentions for unit in units])
+    if any(unit.scores for unit in units):
+        scores = [unit.scores or [nan] * len(unit.mentions) for unit in units]
+        mentions = replace(mentions, score=floats(list(chain.from_iterable(scores))))
+    return corpus, mentions
 
 
 def no_text(path: str) -> InputError:
@@ -424,8 +442,13 @@ def _place(origin: Origin, unit: Record, number: int) -> str:
 
 
 def _named(unit: Record, number: int) -> str:
-    kind = "text" if isinstance(unit.body, str) else "sentence"
-    return f"{kind} {unit.id!r}" if unit.id else f"{kind} {number + 1}"
+    return named_unit(isinstance(unit.body, str), unit.id, number)
+
+
+def named_unit(whole: bool, id: str, number: int) -> str:
+    """What messages call a sentence, or a `whole` text, whose number counts from 0."""
+    kind = "text" if whole else "sentence"
+    return f"{kind} {id!r}" if id else f"{kind} {number + 1}"
 
 
 def _texts(units: Sequence[Record], source: Source) -> Corpus:

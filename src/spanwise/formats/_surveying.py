@@ -6,15 +6,22 @@ import os
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Protocol
+from itertools import chain
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Codes, Ints, codes, ints, offsets
-from spanwise.corpus import Annotation, Corpus, Mentions, Reading
+from spanwise.columns import Codes, Column, Floats, Ints, codes, floats, ints, offsets
+from spanwise.corpus import (
+    Annotation,
+    Corpus,
+    Mentions,
+    Reading,
+    Source,
+    joined_mentions,
+    with_one_vocabulary,
+)
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats._columns import (
     KeptRows,
@@ -27,7 +34,7 @@ from spanwise.formats._columns import (
     parse,
     without_header,
 )
-from spanwise.formats._format import Cut, CutSource, Cutting, Options, no_token, swapped_columns
+from spanwise.formats._format import Before, Cut, CutSource, Cutting, Options, no_token, swapped_columns
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import BOM, UTF8, File
 from spanwise.schemes import (
@@ -314,13 +321,6 @@ def has_mark(file: File) -> bool:
 LINES = 1 << 19  # bytes of lines to process at a time
 
 
-class Before(Struct, frozen=True):
-    """The state left by the lines before a part: the current document, and how many have begun."""
-
-    document: str | None = None
-    begun: int = 0
-
-
 class RecordLayer(Struct, frozen=True):
     """What the survey found about one layer of annotations."""
 
@@ -396,6 +396,8 @@ class Batch(Struct, frozen=True, eq=False):
     after: Before = Before()
     left_out: Mapping[str, int] = Counter()
     goes_on: bool = False  # whether a first text that names the document of the last one continues it
+    scores: Mapping[str, Floats] = {}  # of each token, by layer
+    apart: Mapping[str, Corpus] = {}  # of layers that have other texts
 
     @classmethod
     def of(cls, annotation: Annotation, begins: Ints = ints([])) -> Batch:
@@ -403,22 +405,152 @@ class Batch(Struct, frozen=True, eq=False):
         return cls(annotation.corpus, begins, mentions={"only": annotation.mentions})
 
 
+def joined(batches: Sequence[Batch]) -> Batch:
+    """The content of consecutive batches as one."""
+    if len(batches) == 1:
+        return batches[0]
+    filled = [batch for batch in batches if len(batch.corpus)] or batches[:1]
+    firsts = offsets([len(batch.corpus) for batch in filled])[:-1]
+    borders = Borders()
+    for batch in filled:
+        borders.add(batch.corpus, goes_on=batch.goes_on)
+    corpus = _joined_corpora([batch.corpus for batch in filled])
+    return Batch(
+        replace(corpus, documents=borders.offsets, document_ids=borders.ids),
+        ints(np.concatenate([batch.begins for batch in filled])),
+        batches[-1].end,
+        {name: _joined_tags([batch.tags[name] for batch in filled]) for name in filled[0].tags},
+        {
+            name: joined_mentions([batch.mentions[name] for batch in filled], firsts)
+            for name in filled[0].mentions
+        },
+        ints(np.concatenate([batch.marks for batch in batches])),
+        batches[-1].after,
+        sum((Counter(batch.left_out) for batch in batches), Counter()),
+        filled[0].goes_on,
+        {name: floats(np.concatenate([batch.scores[name] for batch in filled])) for name in filled[0].scores},
+        {
+            name: _joined_corpora([batch.apart.get(name, batch.corpus) for batch in filled])
+            for name in {name for batch in filled for name in batch.apart}
+        },
+    )
+
+
+def _joined_corpora(corpora: Sequence[Corpus]) -> Corpus:
+    """The sentences or texts of consecutive corpora, without documents."""
+    shared = with_one_vocabulary(corpora)
+    sources = [corpus.source for corpus in corpora]
+    ids = None
+    if any(corpus.ids is not None for corpus in corpora):
+        ids = tuple(chain.from_iterable(corpus.ids or [""] * len(corpus) for corpus in corpora))
+    return Corpus(
+        np.concatenate([corpus.tokens for corpus in shared]),
+        tuple(shared[0].vocabulary),
+        offsets(np.concatenate([corpus.lengths for corpus in corpora])),
+        unit=corpora[0].unit,
+        without_text=corpora[0].without_text,
+        texts=_chained([corpus.texts for corpus in corpora]),
+        token_start=_concatenated([corpus.token_start for corpus in corpora]),
+        token_end=_concatenated([corpus.token_end for corpus in corpora]),
+        ids=ids,
+        fields=_joined_fields(corpora),
+        source=Source(
+            sources[0].path,
+            _concatenated([source.lines for source in sources]),
+            _concatenated([source.token_lines for source in sources]),
+        ),
+    )
+
+
+def _chained(parts: Sequence[Sequence[str] | None]) -> tuple[str, ...] | None:
+    """All strings of consecutive parts; None if a part has none."""
+    given = [part for part in parts if part is not None]
+    return tuple(chain.from_iterable(given)) if len(given) == len(parts) else None
+
+
+def _concatenated(parts: Sequence[Ints | None]) -> Ints | None:
+    """The columns of consecutive parts as one; None if a part has none."""
+    given = [part for part in parts if part is not None]
+    return ints(np.concatenate(given)) if len(given) == len(parts) else None
+
+
+def _joined_fields(corpora: Sequence[Corpus]) -> dict[str, Column]:
+    """The fields that any of the corpora has; None for sentences without one."""
+    names = dict.fromkeys(name for corpus in corpora for name in corpus.fields)
+    return {
+        name: np.concatenate(
+            [corpus.fields.get(name, np.full(len(corpus), None, dtype=object)) for corpus in corpora]
+        )
+        for name in names
+    }
+
+
+def _joined_tags(some: Sequence[Tags]) -> Tags:
+    """The tags of consecutive parts, with one list of names."""
+    names = tuple(dict.fromkeys(chain.from_iterable(tags.names for tags in some)))
+    number = {name: code for code, name in enumerate(names)}
+    coded = [ints([number[name] for name in tags.names])[tags.codes] for tags in some]
+    sizes = np.concatenate([np.diff(tags.sentences) for tags in some])
+    return Tags(codes(np.concatenate(coded)), names, offsets(sizes))
+
+
+class Borders:
+    """The sentences at which the documents of consecutive corpora begin, and the names of these."""
+
+    def __init__(self) -> None:
+        self.number = 0  # of sentences or texts
+        self.starts: list[int] = []
+        self.names: list[str] = []
+        self.marked = self._named = False
+
+    @property
+    def offsets(self) -> Ints | None:
+        """The offsets of documents into the sentences; None if no corpus marks documents."""
+        return ints([*self.starts, self.number]) if self.marked else None
+
+    @property
+    def ids(self) -> tuple[str, ...] | None:
+        """The names of the documents; None if no corpus names them."""
+        return tuple(self.names) if self._named else None
+
+    def add(self, corpus: Corpus, *, goes_on: bool) -> None:
+        """Add a corpus; sentences before the first named document form an unnamed one."""
+        names, starts = corpus.document_ids, corpus.documents
+        if not len(corpus):
+            return
+        if starts is None:
+            goes_on = bool(self.number) and (not self.marked or self.names[-1] == "")
+            listed, new_names = [self.number], [""]
+        else:
+            self.marked = True
+            listed = (starts[:-1] + self.number).tolist()
+            new_names = [""] * len(listed) if names is None else list(names)
+            goes_on = (goes_on or corpus.texts is None) and self.number > 0 and self.names[-1] == new_names[0]
+        self._named |= names is not None
+        self.starts += listed[goes_on:]
+        self.names += new_names[goes_on:]
+        self.number += len(corpus)
+
+
 class Surveyor:
     """Collects the sizes, positions, labels and schemes of a file from its batches, in one pass."""
 
     def __init__(self, path: str, options: Options) -> None:
         self.path, self.options = path, options
-        self.number = 0  # of sentences or texts
+        self._borders = Borders()
         self._sizes: list[Ints] = []
         self._lines: list[Ints] = []
         self._bytes: list[Ints] = []
         self._marks: list[Ints] = []
-        self._starts: list[int] = []
-        self._names: list[str] = []  # of documents
         self._situations: dict[str, Ints] = {}
         self._labels: dict[str, set[str]] = {}  # tags or labels by layer
         self._left_out: Counter[str] = Counter()
-        self._has_ids = self._has_documents = False
+        self._has_ids = False
+
+    @property
+    def number(self) -> int:
+        """How many sentences or texts there are so far."""
+        return self._borders.number
 
     def take(self, batch: Batch, lines: Ints, positions: Ints) -> bool:
         """Add a batch whose sentences begin at these lines and bytes; False if the file must be read whole.
@@ -444,24 +576,8 @@ class Surveyor:
         self._bytes.append(positions)
         self._left_out.update(batch.left_out)
         self._has_ids |= corpus.ids is not None
-        self._note_documents(corpus, goes_on=batch.goes_on)
-        self.number += len(corpus)
+        self._borders.add(corpus, goes_on=batch.goes_on)
         return True
-
-    def _note_documents(self, corpus: Corpus, *, goes_on: bool) -> None:
-        """Record where documents begin; sentences before the first named document form an unnamed one."""
-        names, starts = corpus.document_ids, corpus.documents
-        if starts is None:
-            goes_on = bool(self.number) and (not self._has_documents or self._names[-1] == "")
-            self._starts += [] if goes_on else [self.number]
-            self._names += [] if goes_on else [""]
-            return
-        self._has_documents = True
-        listed = (starts[:-1] + self.number).tolist()
-        new_names = [""] * len(listed) if names is None else list(names)
-        goes_on = (goes_on or corpus.texts is None) and self.number > 0 and self._names[-1] == new_names[0]
-        self._starts += listed[goes_on:]
-        self._names += new_names[goes_on:]
 
     def survey(
         self,
@@ -486,8 +602,7 @@ class Surveyor:
         layers = self._layers(kinds)
         if self.options.repair == "none" and any(map(self._has_impossible_tags, layers.values())):
             return None
-        marked = starts if starts is not None else self._starts if self._has_documents else None
-        documents = None if marked is None else ints([*marked, self.number])
+        documents = self._borders.offsets if starts is None else ints([*starts, self.number])
         first = None if documents is None else documents[:-1]
         cuts = cuts_of(cutting, first, self._sizes, self._lines, self._bytes, end)
         return RecordSurvey(
@@ -529,7 +644,7 @@ class Surveyor:
         if not cut.sentence:
             return Before()
         marks = np.concatenate(self._marks)
-        name = self._names[bisect_left(self._starts, cut.sentence) - 1]
+        name = self._borders.names[bisect_left(self._borders.starts, cut.sentence) - 1]
         return Before(name or None, int(np.searchsorted(marks, cut.line)))
 
 
@@ -555,75 +670,6 @@ def part_layers(survey: RecordSurvey, data: bytes, number: int) -> dict[str, Ann
         reading = Reading(survey.path, format=survey.format, repairs=repairs)
         parts[name] = options.finished(Annotation(corpus, mentions, reading), name)
     return parts
-
-
-# ---- line-based formats, where the same reader reads whole files and parts ----
-
-
-class LineReader(Protocol):
-    """Reads the lines of a file: all of them, or a part given the state before it."""
-
-    @property
-    def evidence(self) -> str: ...
-    def border(self, data: bytes) -> int:
-        """The number of leading bytes that are complete sentences or texts; 0 if none ends within them."""
-        ...
-
-    def read(self, file: File, options: Options, before: Before) -> Batch | None:
-        """The content of the lines, or None if they are empty; `file.first_line` numbers a part's lines."""
-        ...
-
-
-def survey_lines(
-    name: str,
-    opened: Callable[[File, Options], LineReader],
-    file: File,
-    options: Options,
-    cutting: Cutting,
-    *,
-    kinds: Mapping[str, str] = {},
-) -> RecordSurvey | None:
-    """Survey a line-based file some lines at a time; None if it must be read whole, as when it has errors.
-
-    `opened` returns a reader for the file, set up with what it needs to know about the file as a whole.
-    `kinds` describes each layer of tags, for readers that return several.
-    """
-    if cutting.merged and not kinds:
-        return None
-    surveyor = Surveyor(file.path, options)
-    behind: tuple[int, int] | None = None  # line and byte after the last sentence
-    try:
-        reader = opened(file.again(), options)
-        byte, line, before = len(BOM) if has_mark(file) else 0, 1, Before()
-        for chunk in whole_pieces(file, reader.border):
-            check_utf8(file, chunk, line)
-            batch = reader.read(File.of_bytes(file.path, chunk, first_line=line), options, before)
-            if batch is not None:
-                before = batch.after
-                ends = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
-                begins = np.concatenate([[0], ends + 1])  # of every line
-                lines, positions = batch.begins.copy(), byte + begins[batch.begins - line]
-                if behind is not None and len(lines):
-                    lines[0], positions[0] = behind
-                if batch.end is not None:
-                    behind = batch.end, byte + int(begins[batch.end - line])
-                if not surveyor.take(batch, ints(lines), ints(positions)):
-                    return None
-            line += chunk.count(b"\n")
-            byte += len(chunk)
-    except InputError:
-        return None
-    kinds = kinds or {"only": reader.evidence}
-    part = partial(_line_part, reader)
-    return surveyor.survey(name, cutting, kinds, part, end=(line, byte), sha256=file.sha256)
-
-
-def _line_part(reader: LineReader, survey: RecordSurvey, data: bytes, number: int) -> Batch:
-    """The content of one part."""
-    file = File.of_bytes(survey.path, data, first_line=survey.cuts[number].line)
-    batch = reader.read(file, survey.options, survey.before[number])
-    assert batch is not None
-    return batch
 
 
 def notes_on(left_out: Mapping[str, int]) -> list[str]:

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
+from msgspec.structs import replace
 
 from spanwise.columns import ints
 from spanwise.errors import InputError
 from spanwise.formats import tables
 from spanwise.formats._format import Cutting, Options
 from spanwise.formats._opening import File, sha256_of
-from spanwise.formats._records import content
-from spanwise.formats._sentences import Origin
+from spanwise.formats._records import batch_of
+from spanwise.formats._sentences import Origin, Record
 from spanwise.formats._surveying import Batch, RecordSurvey, Surveyor, must_be_whole
 
 ROWS = 1 << 13  # the largest number of rows to process at a time
@@ -29,7 +30,7 @@ def survey_table(file: File, options: Options, cutting: Cutting) -> RecordSurvey
     try:
         for names, columns, size in _whole_sentences(file.path, options):
             units = tables.table_units(columns, file.path, options, names)
-            batch = content(units, Origin(file.path, "arrow"), options)
+            batch = _batch(units, file.path, options)
             by_token = size != len(units)
             begins = batch.corpus.sentences[:-1] if by_token else np.arange(size)
             if not surveyor.take(batch, ints(np.zeros(len(units))), ints(begins + row)):
@@ -74,4 +75,12 @@ def _table_part(survey: RecordSurvey, data: bytes, number: int) -> Batch:
     """The content of the rows of one part."""
     names, columns = tables.batch_of(data, survey.path)
     units = tables.table_units(columns, survey.path, survey.options, names)
-    return content(units, Origin(survey.path, "arrow"), survey.options)
+    return _batch(units, survey.path, survey.options)
+
+
+def _batch(units: Sequence[Record], path: str, options: Options) -> Batch:
+    batch = batch_of(units, Origin(path, "arrow"), options)
+    if batch.tags:
+        return replace(batch, tags={"only": batch.tags["gold"]})
+    mentions = batch.mentions["gold"].sole(duplicates=options.duplicates, place=lambda _: path)
+    return replace(batch, mentions={"only": mentions})

@@ -3,46 +3,39 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import zipfile
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import IO, TypeAlias
+from typing import IO
 from xml.parsers import expat
 
 import numpy as np
 from msgspec.structs import replace
 
 from spanwise.columns import ints
-from spanwise.corpus import Annotation, Pieces
+from spanwise.corpus import Annotation, Corpus, Mentions, Pieces, Source
 from spanwise.errors import InputError, at, many
-from spanwise.formats._format import CutSource, Cutting, Format, Options
+from spanwise.formats import webanno
+from spanwise.formats._format import Format, Options
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import UTF8, File
-from spanwise.formats._sentences import Origin, Record, annotation, by_sentence, no_text, tokens_for
-from spanwise.formats._surveying import Batch, RecordSurvey, Surveyor, survey_lines
-from spanwise.formats.webanno import SentenceRows, annotation_of, webanno_reader
+from spanwise.formats._records import RecordReader, read_documents
+from spanwise.formats._sentences import (
+    Origin,
+    Part,
+    Record,
+    annotation,
+    by_sentence,
+    tokens_for,
+    with_documents,
+)
+from spanwise.formats._surveying import Batch, joined
 from spanwise.hashing import sha256_in
 
 _NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
-
-
-def read_webanno(file: File, options: Options, words: Interner | None = None) -> Annotation:
-    """Read the mentions of the layer NamedEntity (or the first span layer).
-
-    Labels are the values of the feature `value` (or the first feature). `tag_column="Layer"` or
-    `"Layer.feature"` selects others. A mention of a part of a token becomes a mention of the token.
-    """
-    reader, words = webanno_reader(file, options), words or Interner()
-    rows = reader.whole(file, words)
-    if not len(rows.begins):
-        raise no_text(file.path)
-    return annotation_of(rows, words, Origin(file.path, "webanno", reader.evidence, file.sha256), options)
 
 
 def _escaped(text: str) -> str:
@@ -85,12 +78,11 @@ def recognise_webanno(file: File) -> str | None:
 WEBANNO = Format(
     name="webanno",
     summary="WebAnno and INCEpTION TSV 3",
-    read=read_webanno,
-    write=write,
     recognise=recognise_webanno,
-    survey=partial(survey_lines, "webanno", webanno_reader),
+    records=webanno.records,
+    opened=webanno.webanno_layer,
+    write=write,
     holds=frozenset(("words", "tokens", "sentences", "nested", "discontinuous")),
-    interning=True,
     source="https://webanno.github.io/webanno/releases/3.6.7/docs/user-guide.html#sect_webannotsv",
 )
 
@@ -285,30 +277,29 @@ _NOBODY = "INITIAL_CAS"  # the document before anyone annotated it
 _SUFFIXES = (".tsv", ".xmi", ".zip")
 
 Work = dict[str, dict[str, str]]  # file names by annotator and document
-Document: TypeAlias = Record | SentenceRows  # from XMI or from TSV
 
 
-def read_project(file: File, options: Options) -> Annotation:
-    """Read the documents of a project as annotated by one person or by the curator.
-
-    If several people annotated a document, `options.annotator` chooses one of them.
-    """
-    with _Project(file, options) as project:
-        chosen, notes = _chosen_work(project, options)
-        return _whole(project, chosen, notes)
+def records(part: Part, options: Options) -> Iterator[Record | Batch]:
+    """The documents of a project, each as one person annotated it."""
+    for document, name in part.items:
+        yield part.head.read(document, name, part.words or Interner())
 
 
 def by_annotator(file: File, options: Options) -> dict[str, Annotation]:
     """The annotation of each annotator of a project, excluding the curator, who adjudicates between them."""
-    with _Project(file, options) as project:
-        people = {who: own for who, own in sorted(project.work().items()) if who != _CURATOR}
-        return {who: _whole(project, own) for who, own in people.items()}
+    work = Project(file, options).work()
+    people = {who: own for who, own in sorted(work.items()) if who != _CURATOR}
+    return {who: read_documents(PROJECT, Project(file, options, own), file) for who, own in people.items()}
 
 
-def _chosen_work(project: _Project, options: Options) -> tuple[dict[str, str], list[str]]:
-    """The file of each chosen document, and notes on the documents that are missing."""
+def opened(file: File, options: Options) -> Project:
+    """A project with the documents of one person or of the curator.
+
+    If several people annotated a document, `options.annotator` chooses one of them.
+    """
     from spanwise.formats.annotators import check_annotator, refuse_shared
 
+    project = Project(file, options)
     work = project.work()
     if options.annotator is None:
         refuse_shared(project.path, {who: [*own] for who, own in work.items()})
@@ -318,66 +309,41 @@ def _chosen_work(project: _Project, options: Options) -> tuple[dict[str, str], l
         chosen = work[options.annotator]
     absent = {document for own in work.values() for document in own} - set(chosen)
     notes = [f"{many(len(absent), 'document')} without a file of {options.annotator}"] if absent else []
-    return dict(sorted(chosen.items())), notes
+    return Project(file, options, chosen, notes)
 
 
-def _whole(project: _Project, chosen: Mapping[str, str], notes: Sequence[str] = ()) -> Annotation:
-    """The annotation of all chosen documents."""
-    words = Interner()
-    documents: dict[str, Document] = {}
-    kinds: set[str] = set()
-    for document, name in sorted(chosen.items()):
-        documents[document], kind = project.read(document, name, words)
-        kinds.add(kind)
-    origin = Origin(project.path, "inception", _evidence(chosen, kinds), project.sha256, notes)
-    return _assembled(documents, words, origin, project.options)
+class Project:
+    """A project folder or archive with the file of each chosen document; files are opened one at a time."""
 
-
-def _assembled(
-    documents: Mapping[str, Document],
-    words: Interner,
-    origin: Origin,
-    options: Options,
-    borders: tuple[int, int] | None = None,
-) -> Annotation:
-    """The annotation of documents by name, or only of their sentences or texts within `borders`."""
-    texts = [own for own in documents.values() if isinstance(own, Record)]
-    rows = {name: own for name, own in documents.items() if isinstance(own, SentenceRows)}
-    names = [name for name, own in rows.items() for _ in range(len(own.begins))]
-    if texts and names:
-        raise InputError(
-            at(origin.path, None, "some documents are TSV and some are XMI.\nExport all in one format.")
-        )
-    first, last = borders or (0, len(texts) or len(names))
-    if not names:
-        return annotation(texts[first:last], origin, options)
-    sentences = SentenceRows.joined([*rows.values()]).between(first, last)
-    # Line numbers are ambiguous across files, so messages name the document and the sentence.
-    return annotation_of(sentences, words, origin, options, names[first:last])
-
-
-def _evidence(chosen: Mapping[str, str], kinds: Collection[str]) -> str:
-    return f"{many(len(chosen), 'document')} of a project; {', '.join(sorted(kinds))}"
-
-
-class _Project:
-    """A project folder or archive, whose files are opened one at a time."""
-
-    def __init__(self, file: File, options: Options) -> None:
-        self._file, self.path, self.options = file, file.path, options
+    def __init__(
+        self, file: File, options: Options, chosen: Mapping[str, str] = {}, notes: Sequence[str] = ()
+    ) -> None:
+        self._file, self.path, self.options, self.notes = file, file.path, options, notes
         self._archive = None if file.is_folder else _archive(file.seekable(), file.path)
+        self.chosen = sorted(chosen.items())
+        self._kinds: set[str] = set()
+        self._types: set[str] = set()
+
+    def reopened(self) -> Project:
+        """The same project with an archive of its own."""
+        return Project(File(self.path), self.options, dict(self.chosen))
+
+    @property
+    def evidence(self) -> str:
+        """A description of the documents that have been read."""
+        return f"{many(len(self.chosen), 'document')} of a project; {', '.join(sorted(self._kinds))}"
+
+    def check(self) -> None:
+        """Refuse documents of both kinds, of which only one has tokens."""
+        if len(self._types) > 1:
+            raise InputError(
+                at(self.path, None, "some documents are TSV and some are XMI.\nExport all in one format.")
+            )
 
     @property
     def sha256(self) -> str | None:
         """The hash of an archive; None for a folder."""
         return None if self._archive is None else self._file.sha256 or sha256_in(self._file.seekable())
-
-    def __enter__(self) -> _Project:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._archive is not None:
-            self._archive.close()
 
     def work(self) -> Work:
         """The files of annotated documents, by annotator and document."""
@@ -406,14 +372,25 @@ class _Project:
         root = Path(self.path)
         return root.parent if root.name in _LAYERS else root
 
-    def read(self, document: str, name: str, words: Interner) -> tuple[Document, str]:
-        """The sentences or the text of a document, and a description of the kind of file."""
+    def read(self, document: str, name: str, words: Interner) -> Record | Batch:
+        """The sentences or the text of a document."""
         part = self._opened(name)
+        self._types.add(part.suffix)
         if part.suffix == ".xmi":
             text, kind = _text_of(part, self.options)
-            return replace(text, id=document, document=document), kind
-        reader = webanno_reader(part, self.options)
-        return reader.whole(part, words), reader.evidence
+            self._kinds.add(kind)
+            return replace(text, id=document, document=document)
+        reader = RecordReader.of(WEBANNO, part, self.options)
+        self._kinds.add(reader.kinds["only"])
+        batches = reader.read(part, words)
+        if not batches:
+            return Batch(Corpus.of([]), mentions={"gold": Mentions.of([])})
+        batch = joined(batches)
+        # Line numbers are ambiguous across files, so messages name the document and the sentence.
+        size = len(batch.corpus)
+        corpus = replace(batch.corpus, source=Source(self.path))
+        corpus = with_documents(corpus, [document] * size, self.options)
+        return Batch(corpus, ints(np.zeros(size)), mentions={"gold": batch.mentions["only"]})
 
     def _opened(self, name: str) -> File:
         """A file of the project; if it is a nested archive, as for XMI, the document inside it."""
@@ -434,58 +411,6 @@ class _Project:
         raise InputError(
             at(path, None, "the archive holds neither TSV nor XMI.\nExport in one of these formats.")
         )
-
-
-def survey_project(file: File, options: Options, cutting: Cutting) -> CutSource | None:
-    """Survey the documents of a project one by one; None if it must be read whole, as when it has errors."""
-    if cutting.merged:
-        return None
-    try:
-        with _Project(file, options) as project:
-            return _survey_documents(project, cutting)
-    except InputError:
-        return None
-
-
-def _survey_documents(project: _Project, cutting: Cutting) -> RecordSurvey | None:
-    """Survey the documents; the line of a sentence is its index in its document, and its byte that one's."""
-    surveyor, kinds = Surveyor(project.path, project.options), set[str]()
-    types = set[type[Document]]()
-    chosen, notes = _chosen_work(project, project.options)
-    for index, (document, name) in enumerate(chosen.items()):
-        words = Interner()
-        own, kind = project.read(document, name, words)
-        kinds.add(kind)
-        size = len(own.begins) if isinstance(own, SentenceRows) else 1
-        if not size:
-            continue
-        types.add(type(own))
-        part = _assembled({document: own}, words, Origin(project.path, "inception"), project.options)
-        surveyor.take(Batch.of(part), ints(np.arange(size)), ints(np.full(size, index)))
-    if len(types) != 1:
-        return None
-    return surveyor.survey(
-        "inception", cutting, {"only": _evidence(chosen, kinds)}, _project_part, end=(0, len(chosen)),
-        sha256=project.sha256, notes=notes, pieces=partial(_project_pieces, list(chosen.items())),
-    )  # fmt: skip
-
-
-def _project_pieces(chosen: Sequence[tuple[str, str]], survey: RecordSurvey) -> Iterator[bytes]:
-    """The documents of each part with their files; the last one may continue in the next part."""
-    for begin, end in pairwise(survey.cuts):
-        yield json.dumps(chosen[begin.byte : end.byte + (end.line > 0)]).encode("utf-8")
-
-
-def _project_part(survey: RecordSurvey, data: bytes, number: int) -> Batch:
-    """The content of one part, which may begin in the middle of its first document."""
-    begin, end = survey.cuts[number], survey.cuts[number + 1]
-    words = Interner()
-    documents: dict[str, Document] = {}
-    with _Project(File(survey.path), survey.options) as project:
-        for document, name in json.loads(data):
-            documents[document], _ = project.read(document, name, words)
-    borders = begin.line, begin.line + end.sentence - begin.sentence
-    return Batch.of(_assembled(documents, words, Origin(survey.path, "inception"), survey.options, borders))
 
 
 def _is_work(name: str) -> bool:
@@ -541,9 +466,10 @@ def _folders(root: Path) -> list[Path]:
 PROJECT = Format(
     name="inception",
     summary="projects exported by INCEpTION or WebAnno (TSV 3 or XMI), as a folder or zip archive",
-    read=read_project,
     recognise=recognise_project,
+    records=records,
+    opened=opened,
+    units=lambda project: project.chosen,
     read_annotators=by_annotator,
-    survey=survey_project,
     source="https://inception-project.github.io/releases/latest/docs/user-guide.html#sect_projects_export",
 )

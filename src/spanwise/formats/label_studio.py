@@ -3,55 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite, isnan
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at
-from spanwise.formats._format import CutSource, Cutting, Format, JsonRecord, Options, whole
+from spanwise.formats._format import Format, JsonRecord, Options, Problem, whole
 from spanwise.formats._opening import File
-from spanwise.formats._sentences import (
-    Origin,
-    Record,
-    annotation,
-    json_of,
-    only_piece,
-    score_of,
-    texts_of,
-)
-from spanwise.formats._surveying import Batch
+from spanwise.formats._sentences import Part, Record, only_piece, score_of, texts_of
 from spanwise.formats.annotators import check_annotator, completed_by, refuse_shared, text_of_task
-
-
-def read(file: File, options: Options) -> Annotation:
-    """Read the annotation of each task; tasks without one, or with a cancelled one, have no mentions.
-
-    If a task has several annotations, `options.annotator` chooses one.
-    """
-    return _read_layer(file, json_of(file), TaskLayer(file.path, "annotations", options))
-
-
-def read_layers(file: File, options: Options) -> dict[str, Annotation]:
-    """Read gold from `annotations` and predicted mentions from `predictions`."""
-    tasks = json_of(file)
-    return {
-        name: _read_layer(file, tasks, layer)
-        for name, layer in _Tasks.of(file.path, options, merged=True).layers.items()
-    }
-
-
-def _read_layer(file: File, tasks: object, layer: TaskLayer) -> Annotation:
-    if not isinstance(tasks, list):
-        raise InputError(
-            at(file.path, 1, "this is not a list of tasks.\nExport the project as JSON or JSON-MIN.")
-        )
-    units = layer.units(tasks, 1)
-    layer.check()
-    return annotation(units, Origin(file.path, "label-studio", layer.evidence, file.sha256), layer.options)
 
 
 class TaskLayer(Struct):
@@ -62,29 +26,6 @@ class TaskLayer(Struct):
     options: Options
     whose: dict[str, list[str]] = {}  # the tasks of each annotator or model
     given: bool = False  # whether any task has annotations or predictions
-
-    @property
-    def evidence(self) -> str:
-        """A description of what is read from the tasks."""
-        return f"tasks with {self.name}"
-
-    def units(self, items: Sequence[Any], first: int) -> list[Record]:
-        """The texts of tasks, which are numbered from `first`."""
-        units = []
-        for number, task in enumerate(items, start=first):
-            try:
-                units.append(_task(task, number, self.path, self.done(task, number)))
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
-                raise InputError(
-                    at(
-                        self.path,
-                        None,
-                        f"task {number} does not have the structure of Label Studio's exports "
-                        f"({type(error).__name__}: {error}).\n"
-                        "Export the project as JSON or JSON-MIN.",
-                    )
-                ) from None
-        return units
 
     def done(self, task: JsonRecord, number: int) -> list[Mapping[str, object]]:
         """The results of a task that were not cancelled, by the chosen annotator or by all."""
@@ -113,49 +54,46 @@ class TaskLayer(Struct):
             check_annotator(self.options.annotator, self.whose)
 
 
-class _Tasks(Struct, frozen=True):
-    """Reads the layers of tasks: the annotations, and the predictions if the file is `merged`."""
+class Tasks(Struct):
+    """The annotations and the predictions of a file's tasks."""
 
-    path: str
-    options: Options
-    layers: Mapping[str, TaskLayer]
+    gold: TaskLayer
+    predicted: TaskLayer
+    merged: bool = False  # whether the predictions are wanted, too
 
     @classmethod
-    def of(cls, path: str, options: Options, merged: bool) -> _Tasks:
-        """A reader that has not read any task."""
-        gold = TaskLayer(path, "annotations", options)
-        both = {"gold": gold, "predicted": TaskLayer(path, "predictions", options)}
-        return cls(path, options, both if merged else {"only": gold})
-
-    @property
-    def kinds(self) -> dict[str, str]:
-        """A description of each layer."""
-        return {name: layer.evidence for name, layer in self.layers.items()}
-
-    def batch(self, items: Sequence[object], first: int) -> Batch | None:
-        """The content of some tasks; None if the texts of the layers differ."""
-        origin = Origin(self.path, "label-studio")
-        parts = {
-            name: annotation(layer.units(items, first), origin, self.options)
-            for name, layer in self.layers.items()
-        }
-        corpora = [part.corpus for part in parts.values()]
-        if any(corpus.texts != corpora[0].texts for corpus in corpora):
-            return None
-        return Batch(corpora[0], mentions={name: part.mentions for name, part in parts.items()})
+    def of(cls, file: File, options: Options) -> Tasks:
+        """Both layers, of which no task has been read."""
+        return cls(TaskLayer(file.path, "annotations", options), TaskLayer(file.path, "predictions", options))
 
     def check(self) -> None:
         """Refuse tasks that several people annotated."""
-        for layer in self.layers.values():
-            layer.check()
+        self.gold.check()
+        if self.merged:
+            self.predicted.check()
 
 
-def survey(file: File, options: Options, cutting: Cutting) -> CutSource | None:
-    """Scan the list of tasks and decide where to cut it."""
-    from spanwise.formats._json_surveys import survey_items
+def records(part: Part, options: Options) -> Iterator[Record | Problem]:
+    """The text of each task; tasks without an annotation, or with a cancelled one, have no mentions.
 
-    opened = partial(_Tasks.of, file.path, options, cutting.merged)
-    return survey_items("label-studio", opened, file, options, cutting)
+    If a task has several annotations, `options.annotator` chooses one.
+    """
+    head: Tasks = part.head
+    head.merged |= part.merged
+    for number, task in enumerate(part.items, start=part.first):
+        try:
+            record = _task(task, number, part.path, head.gold.done(task, number))
+            if part.merged:
+                predicted = _task(task, number, part.path, head.predicted.done(task, number))
+                record = replace(record, predicted=predicted)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            yield Problem(
+                None,
+                f"task {number} does not have the structure of Label Studio's exports "
+                f"({type(error).__name__}: {error}).\nExport the project as JSON or JSON-MIN.",
+            )
+        else:
+            yield record
 
 
 def _who(annotation: Mapping[str, object], index: int, layer: str) -> str:
@@ -264,11 +202,12 @@ def _is_short(head: bytes) -> bool:
 FORMAT = Format(
     name="label-studio",
     summary="Label Studio's JSON and JSON-MIN exports",
-    read=read,
-    read_layers=read_layers,
-    write=write,
     recognise=recognise,
-    survey=survey,
+    records=records,
+    no_list="this is not a list of tasks.\nExport the project as JSON or JSON-MIN.",
+    opened=Tasks.of,
+    layers={"gold": "tasks with annotations", "predicted": "tasks with predictions"},
+    write=write,
     source="https://labelstud.io/guide/export",
     holds=frozenset(("words", "white space", "documents", "document names", "nested", "scores")),
 )

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
-from msgspec.structs import replace
 
 from spanwise.columns import Bools, Column, Ints, Words, ints, offsets
-from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
+from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Source
 from spanwise.errors import InputError, at, many
-from spanwise.formats._format import Format, Options, Problem, in_tokens, is_position, label_notes, problem_at
+from spanwise.formats._format import Format, Options, Problem, in_tokens, is_position
 from spanwise.formats._opening import File
-from spanwise.formats._surveying import Batch, Before, after_blank_line, survey_lines
+from spanwise.formats._sentences import Part
+from spanwise.formats._surveying import Batch
 from spanwise.hashing import numbered
 
 _TAB, _LINE_END, _ZERO = b"\t\n0"
@@ -198,65 +198,58 @@ class _SpanRows(Struct, frozen=True, eq=False):
     pieces: Mapping[int, list[tuple[int, int]]]  # by line, for rows that skip tokens
 
 
-def read(file: File, options: Options) -> Annotation:
-    """Read a span file, in which a blank line ends a sentence."""
-    rows = _rows(file)
-    if not len(rows.line):
-        raise InputError(
-            at(
-                file.path,
-                None,
-                "the file has no spans.\nA sentence without spans is a row that begins with NONE.",
-            )
-        )
+def records(part: Part, options: Options) -> Iterator[Batch | Problem]:
+    """The sentences of a span file, in which a blank line ends a sentence."""
+    problems: list[Problem] = []
+    rows = _rows(part, problems)
+    yield from problems
+    if problems or not len(rows.line):
+        return
     begins = np.ones(len(rows.line), dtype=bool)
     begins[1:] = rows.line[1:] - rows.line[:-1] > 1
-    lines = rows.line[np.flatnonzero(begins)]
+    lines = ints(rows.line[np.flatnonzero(begins)])
     corpus = Corpus(
         tokens=np.zeros(0, dtype=np.int32),
         vocabulary=(),
         sentences=np.zeros(len(lines) + 1, dtype=np.int64),
         without_text=True,
-        source=Source(file.path, ints(lines)),
+        source=Source(part.path, lines),
     )
     chosen = np.flatnonzero(rows.label >= len(_EMPTY))
     mentions = _mentions(rows, chosen, np.cumsum(begins)[chosen] - 1).sole(
         duplicates=options.duplicates,
-        place=lambda which: f"{file.path}:{rows.line[chosen[which]]}",
+        place=lambda which: f"{part.path}:{rows.line[chosen[which]]}",
     )
-    reading = Reading(
-        path=file.path,
-        sha256=file.sha256,
-        format="spans",
-        evidence=EVIDENCE,
-        notes=tuple(label_notes(mentions)),
-    )
-    return Annotation(corpus, mentions, reading)
+    yield Batch(corpus, lines, mentions={"gold": mentions})
 
 
-def _rows(file: File) -> _SpanRows:
-    """The rows of a file: plain lines are parsed all at once, the others one by one, duplicates once."""
-    lines = SpanLines.of(file.utf8, empty=_EMPTY)
+def _rows(part: Part, problems: list[Problem]) -> _SpanRows:
+    """The rows of a part: plain lines are parsed all at once, the others one by one, duplicates once."""
+    lines = SpanLines.of(part.data, empty=_EMPTY)
+    number = lines.number + (part.first - 1)
     unread = np.flatnonzero(~lines.plain).tolist()
     if not unread:
-        return _SpanRows(lines.number, lines.start, lines.end, lines.label, lines.labels, {})
+        return _SpanRows(number, lines.start, lines.end, lines.label, lines.labels, {})
     start, end, label = lines.start.copy(), lines.end.copy(), lines.label.copy()
-    number = {name: code for code, name in enumerate(lines.labels)}
-    texts = file.text.split("\n")
+    codes = {name: code for code, name in enumerate(lines.labels)}
+    texts = part.text.split("\n")
     parsed: dict[str, tuple[int, int, list[tuple[int, int]]]] = {}
     pieces = {}
-    for row, line in zip(unread, lines.number[unread].tolist(), strict=True):
-        fields = _fields(texts[line - 1])
-        label[row] = -1 if fields == [""] else number.setdefault(fields[0], len(number))
+    for row, line in zip(unread, number[unread].tolist(), strict=True):
+        fields = _fields(texts[line - part.first])
+        label[row] = -1 if fields == [""] else codes.setdefault(fields[0], len(codes))
         if label[row] >= len(_EMPTY):
             text = "\t".join(fields)
-            if text not in parsed:
-                parsed[text] = _span(file.path, line, fields)
+            try:
+                parsed[text] = parsed[text] if text in parsed else _span(fields)
+            except ValueError as error:
+                problems.append(Problem(line, str(error)))
+                continue
             start[row], end[row], runs = parsed[text]
             if len(runs) > 1:
                 pieces[line] = runs
     filled = label >= 0
-    return _SpanRows(lines.number[filled], start[filled], end[filled], label[filled], list(number), pieces)
+    return _SpanRows(number[filled], start[filled], end[filled], label[filled], list(codes), pieces)
 
 
 def _fields(text: str) -> list[str]:
@@ -264,48 +257,42 @@ def _fields(text: str) -> list[str]:
     return text.rstrip(" \t\r").split("\t")
 
 
-def _span(path: str, line: int, fields: list[str]) -> tuple[int, int, list[tuple[int, int]]]:
-    """Start, end and pieces of a row, half-open and counted from 0."""
+def _span(fields: list[str]) -> tuple[int, int, list[tuple[int, int]]]:
+    """Start, end and pieces of a row, half-open and counted from 0; raises ValueError with what is wrong."""
     if len(fields) < 3:
-        raise InputError(
-            at(path, line, f"the row has {many(len(fields), 'column')}, but label, begin and end are needed, "
-               "separated by tabs.\nFix the row.")
-        )  # fmt: skip
+        raise ValueError(
+            f"the row has {many(len(fields), 'column')}, but label, begin and end are needed, "
+            "separated by tabs.\nFix the row."
+        )
     label, first, last = fields[:3]
     if not label:
-        raise InputError(at(path, line, "the row has no label.\nWrite it in the first column."))
+        raise ValueError("the row has no label.\nWrite it in the first column.")
     if not (is_position(first) and is_position(last)):
-        raise InputError(
-            at(path, line, f"{first!r} and {last!r} should be the numbers of the first and the last token, "
-               "from 1.\nFix the row.")
-        )  # fmt: skip
+        raise ValueError(
+            f"{first!r} and {last!r} should be the numbers of the first and the last token, from 1.\n"
+            "Fix the row."
+        )
     start, end = int(first) - 1, int(last)
     if not 0 <= start < end:
-        raise InputError(
-            at(path, line, f"the span {first} to {last} is empty or begins before 1.\n"
-               "Positions count from 1, and both ends belong to the span.")
-        )  # fmt: skip
-    return start, end, _pieces(path, line, fields[3] if len(fields) > 3 else "", start, end)
+        raise ValueError(
+            f"the span {first} to {last} is empty or begins before 1.\n"
+            "Positions count from 1, and both ends belong to the span."
+        )
+    return start, end, _pieces(fields[3] if len(fields) > 3 else "", start, end)
 
 
-def _pieces(path: str, line: int, listed: str, start: int, end: int) -> list[tuple[int, int]]:
+def _pieces(listed: str, start: int, end: int) -> list[tuple[int, int]]:
     """The runs of consecutive tokens among those listed; the whole span if none are listed."""
     if not listed.strip():
         return [(start, end)]
     words = [word.strip() for word in listed.split(",")]
     if not all(map(is_position, words)):
-        raise InputError(
-            at(
-                path,
-                line,
-                f"{listed!r} should be the numbers of the tokens, separated by commas.\nFix the row.",
-            )
+        raise ValueError(
+            f"{listed!r} should be the numbers of the tokens, separated by commas.\nFix the row."
         )
     tokens = [int(word) - 1 for word in words]
     if tokens[0] != start or tokens[-1] != end - 1 or sorted(set(tokens)) != tokens:
-        raise InputError(
-            at(path, line, f"the tokens {listed!r} do not run from {start + 1} to {end}.\nFix the row.")
-        )
+        raise ValueError(f"the tokens {listed!r} do not run from {start + 1} to {end}.\nFix the row.")
     pieces: list[tuple[int, int]] = []
     for token in tokens:
         if pieces and pieces[-1][1] == token:
@@ -328,20 +315,6 @@ def _mentions(rows: _SpanRows, chosen: Ints, sentence: Ints) -> Mentions:
         spans = zip(rows.line[chosen].tolist(), start.tolist(), end.tolist(), strict=True)
         parts = Parts.of([rows.pieces.get(line, [(first, stop)]) for line, first, stop in spans])
     return Mentions(sentence, start, end, table[number], labels, parts)
-
-
-def problems(file: File, options: Options) -> list[Problem]:
-    """List every invalid row."""
-    listed: list[Problem] = []
-    for line, text in enumerate(file.text.split("\n"), start=1):
-        fields = _fields(text)
-        if fields == [""] or fields[0] in _EMPTY:
-            continue
-        try:
-            _span(file.path, line, fields)
-        except InputError as error:
-            listed.append(problem_at(file.path, line, str(error)))
-    return listed
 
 
 def recognise(file: File) -> str | None:
@@ -379,40 +352,15 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
     return "".join("\n".join(rows or [empty]) + "\n\n" for rows in listed).encode("utf-8")
 
 
-class _SpanReader(Struct, frozen=True):
-    """Reads the lines of a whole span file or of a part."""
-
-    evidence: str = EVIDENCE
-
-    def border(self, data: bytes) -> int:
-        """The end of the last complete sentence."""
-        return after_blank_line(data)
-
-    def read(self, file: File, options: Options, before: Before) -> Batch | None:
-        """The sentences, with their line numbers in the whole file."""
-        if not file.data.strip():
-            return None
-        part = read(file, options)
-        lines = part.corpus.source.lines
-        assert lines is not None
-        lines = ints(lines + file.first_line - 1)
-        corpus = replace(part.corpus, source=Source(file.path, lines))
-        return Batch.of(replace(part, corpus=corpus), lines)
-
-
-def _opened(file: File, options: Options) -> _SpanReader:
-    return _SpanReader()
-
-
 FORMAT = Format(
     name="spans",
     summary="label, first and last token from 1, separated by tabs; a blank line ends a sentence",
-    read=read,
-    write=write,
     recognise=recognise,
-    problems=problems,
+    records=records,
+    evidence=EVIDENCE,
+    empty="the file has no spans.\nA sentence without spans is a row that begins with NONE.",
+    write=write,
     suffixes=(".spans",),
     source="Ortmann (2022)",
-    survey=partial(survey_lines, "spans", _opened),
     holds=frozenset(("sentences", "nested", "discontinuous")),
 )

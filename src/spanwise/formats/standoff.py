@@ -6,8 +6,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import partial
-from itertools import pairwise
 from math import isfinite, nan
 from pathlib import Path
 
@@ -15,50 +13,68 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from spanwise.columns import codes, ints, offsets
-from spanwise.corpus import Annotation, Mentions, Pieces, joined_mentions
+from spanwise.columns import codes, ints
+from spanwise.corpus import Annotation, Corpus, Mentions, Pieces
 from spanwise.errors import InputError, at, many
-from spanwise.formats._columns import check_utf8
-from spanwise.formats._format import Cutting, Format, Options, is_position
-from spanwise.formats._opening import File, write_atomically
+from spanwise.formats._format import Before, Format, Options, Problem, is_position
+from spanwise.formats._opening import File, sha256_of, write_atomically
 from spanwise.formats._sentences import (
     Origin,
+    Part,
     Record,
-    annotation,
     check_characters,
-    check_inside,
     check_labels,
-    mentions_of,
+    content,
     only_counting,
     only_piece,
     texts_of,
 )
-from spanwise.formats._surveying import (
-    Batch,
-    Before,
-    RecordSurvey,
-    Surveyor,
-    after_blank_line,
-    notes_on,
-    survey_lines,
-    whole_pieces,
-)
+from spanwise.formats._surveying import Batch
 
 _LINE = re.compile(r"T\S*\t(\S+) ([0-9]{1,18} [0-9]{1,18}(?:;[0-9]{1,18} [0-9]{1,18})*)(?:\t(.*))?$")
 
 
-def read_brat(file: File, options: Options) -> Annotation:
-    """Read an `.ann` file and its text, or all such pairs in a folder, each as a document."""
-    if not file.is_folder:
-        path, skipped = Path(file.path), _Skipped()
-        unit = _pair(file, path.with_suffix(".txt"), path.stem, options, skipped)
-        origin = Origin(file.path, "brat", ".ann with its .txt", file.sha256, skipped.notes())
-        return annotation([unit], origin, options)
-    paths = ann_files(file)
-    skipped = _Skipped()
-    units = _documents(file.path, paths, options, skipped)
-    origin = Origin(file.path, "brat", f"{len(paths):,} .ann files with their .txt", None, skipped.notes())
-    return annotation(units, origin, options)
+def read_brat(part: Part, options: Options) -> Iterator[Record | Problem]:
+    """The text of each `.ann` file with its mentions, as a document."""
+    for path, name in part.items:
+        yield from _pair(File(path, encoding=options.encoding), name, options, part.head)
+
+
+class BratFiles(Struct):
+    """The `.ann` files to read, and what has been left out of those that were read.
+
+    Counts the lines that are not mentions, and lists mentions whose quoted text differs from the file.
+    """
+
+    units: list[tuple[str, str]]  # the path and the name of each document
+    evidence: str
+    sha256: str | None
+    others: Counter[str] = field(default_factory=Counter)
+    differing: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, file: File, options: Options) -> BratFiles:
+        """An `.ann` file with its text, or all such pairs in a folder."""
+        if not file.is_folder:
+            name = Path(file.path).stem
+            return cls([(file.path, name)], ".ann with its .txt", sha256_of(file.path))
+        paths = ann_files(file)
+        units = [(str(path), str(path.relative_to(file.path).with_suffix(""))) for path in paths]
+        return cls(units, f"{len(paths):,} .ann files with their .txt", None)
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes for the `Reading`."""
+        notes = []
+        if self.others:
+            kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(self.others.items()))
+            notes.append(f"lines that are not mentions were left out: {kinds}")
+        if self.differing:
+            notes.append(
+                f"{len(self.differing):,} mentions quote text that differs from the file, "
+                f"first {self.differing[0]}"
+            )
+        return notes
 
 
 def ann_files(file: File) -> list[Path]:
@@ -85,73 +101,8 @@ def natural(name: str) -> tuple[list[tuple[str, int]], str]:
 _NUMBERED = re.compile(r"(\D*)([0-9]*)", re.ASCII)
 
 
-class _Skipped(Struct):
-    """Counts of lines that are not mentions, and the mentions whose quoted text differs from the file."""
-
-    others: Counter[str] = field(default_factory=Counter)
-    differing: list[str] = field(default_factory=list)
-
-    def notes(self) -> list[str]:
-        """The notes for the `Reading`."""
-        notes = []
-        if self.others:
-            kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(self.others.items()))
-            notes.append(f"lines that are not mentions were left out: {kinds}")
-        if self.differing:
-            notes.append(
-                f"{len(self.differing):,} mentions quote text that differs from the file, "
-                f"first {self.differing[0]}"
-            )
-        return notes
-
-
-def _documents(folder: str, paths: Sequence[Path], options: Options, skipped: _Skipped) -> list[Record]:
-    """Read some documents of a folder; adds to what was `skipped`."""
-    units = []
-    for path in paths:
-        name = str(path.relative_to(folder).with_suffix(""))
-        part = File(path, encoding=options.encoding)
-        units.append(_pair(part, path.with_suffix(".txt"), name, options, skipped))
-    return units
-
-
-TOGETHER = 100  # documents of a folder to process at a time
-
-
-def survey_brat(file: File, options: Options, cutting: Cutting) -> RecordSurvey | None:
-    """Survey the documents of a folder; None if it must be read whole, as a single document is."""
-    if cutting.merged or not file.is_folder:
-        return None
-    surveyor, skipped = Surveyor(file.path, options), _Skipped()
-    try:
-        paths = ann_files(file)
-        for first in range(0, len(paths), TOGETHER):
-            units = _documents(file.path, paths[first : first + TOGETHER], options, skipped)
-            part = annotation(units, Origin(file.path, "brat"), options)
-            numbers = ints(np.arange(first, first + len(units)))
-            surveyor.take(Batch.of(part), numbers, numbers)
-    except InputError:
-        return None
-    kinds, end = {"only": f"{len(paths):,} .ann files with their .txt"}, (0, len(paths))
-    notes = skipped.notes()
-    return surveyor.survey("brat", cutting, kinds, _brat_part, end=end, notes=notes, pieces=_brat_pieces)
-
-
-def _brat_pieces(survey: RecordSurvey) -> Iterator[bytes]:
-    """The paths of the documents in each part."""
-    paths = ann_files(File(survey.path))
-    for begin, end in pairwise(survey.cuts):
-        yield "\n".join(map(str, paths[begin.sentence : end.sentence])).encode("utf-8", "surrogateescape")
-
-
-def _brat_part(survey: RecordSurvey, data: bytes, number: int) -> Batch:
-    """The content of the documents in one part."""
-    paths = [Path(line) for line in data.decode("utf-8", "surrogateescape").split("\n")]
-    units = _documents(survey.path, paths, survey.options, _Skipped())
-    return Batch.of(annotation(units, Origin(survey.path, "brat"), survey.options))
-
-
-def _pair(file: File, text_path: Path, name: str, options: Options, skipped: _Skipped) -> Record:
+def _pair(file: File, name: str, options: Options, head: BratFiles) -> Iterator[Record | Problem]:
+    text_path = Path(file.path).with_suffix(".txt")
     lines = file.text.split("\n")
     if not text_path.exists():
         raise InputError(
@@ -169,12 +120,12 @@ def _pair(file: File, text_path: Path, name: str, options: Options, skipped: _Sk
             scores[note[1]] = float(note[2])
             continue
         if not line.startswith("T"):
-            skipped.others[_KINDS.get(line[0], "others")] += 1
+            head.others[_KINDS.get(line[0], "others")] += 1
             continue
-        mentions.append(mention_of_line(line, text, file.path, number, skipped.differing))
+        mentions.append(mention_of_line(line, text, file.path, number, head.differing))
         marks.append(line.partition("\t")[0])
     listed = [scores.get(mark, nan) for mark in marks] if scores else []
-    return Record(text, mentions, name, scores=listed)
+    yield Record(text, mentions, name, scores=listed)
 
 
 # A note of a mention's score, which other programs show as a comment.
@@ -288,11 +239,12 @@ def recognise_brat(file: File) -> str | None:
 BRAT = Format(
     name="brat",
     summary="brat standoff, .ann beside .txt, or a folder of them",
-    read=read_brat,
     recognise=recognise_brat,
+    records=read_brat,
+    opened=BratFiles.of,
+    units=lambda head: head.units,
     write_folder=write_brat,
     suffixes=(".ann",),
-    survey=survey_brat,
     holds=frozenset(
         ("words", "white space", "documents", "document names", "nested", "discontinuous", "scores")
     ),
@@ -303,69 +255,16 @@ BRAT = Format(
 # ---- PubTator: the title and abstract of each article, then its mentions in tab-separated rows ----
 
 
-_ARTICLES = "'ID|t|' lines"
 PASSAGE = re.compile(r"([^|\t]+)\|([a-z])\|(.*)$")
 
 
-def read_pubtator(file: File, options: Options) -> Annotation:
-    """Read the mentions of each article, in characters of its passages joined by line feeds."""
-    reader = _PubtatorReader()
-    parts: list[_Articles] = []
-    line, name = 1, ""
-    for chunk in whole_pieces(file, reader.border):
-        check_utf8(file, chunk, line)
-        part = reader.articles(File.of_bytes(file.path, chunk, first_line=line), name)
-        parts.append(part)
-        line += chunk.count(b"\n")
-        name = part.last
-    units = [unit for part in parts for unit in part.units]
-    notes = notes_on({"relations": sum(part.relations for part in parts)})
-    origin = Origin(file.path, "pubtator", _ARTICLES, file.sha256, notes)
-    sentences = offsets([len(part.units) for part in parts])[:-1]
-    mentions = joined_mentions([part.mentions for part in parts], sentences) if units else None
-    return annotation(units, origin, options, mentions)
-
-
-class _Articles(Struct, frozen=True, eq=False):
-    """Some articles without their mentions, the mentions of all of them, and the number of relations."""
-
-    units: list[Record]
-    mentions: Mentions
-    relations: int
-    last: str  # the name of the last article
-
-
-class _PubtatorReader(Struct, frozen=True):
-    """Reads the articles of a whole file or of a part."""
-
-    evidence: str = _ARTICLES
-
-    def border(self, data: bytes) -> int:
-        """The end of the last complete article."""
-        return after_blank_line(data)
-
-    def read(self, file: File, options: Options, before: Before) -> Batch | None:
-        """The articles of a part, for surveys."""
-        articles = self.articles(file)
-        if not articles.units:
-            return None
-        part = annotation(articles.units, Origin(file.path, "pubtator"), options, articles.mentions)
-        begins, left_out = ints([unit.line for unit in articles.units]), {"relations": articles.relations}
-        return replace(Batch.of(part, begins), left_out=left_out)
-
-    def articles(self, file: File, name: str = "") -> _Articles:
-        """The articles of some lines; `name` is the article before them."""
-        articles = _regular_articles(file)
-        if articles is not None:
-            return articles
-        units, relations, last = articles_of(file, name)
-        check_inside(units, Origin(file.path, "pubtator"))
-        mentions = mentions_of([unit.mentions for unit in units])
-        return _Articles([replace(unit, mentions=()) for unit in units], mentions, relations, last)
-
-
-def _opened(file: File, options: Options) -> _PubtatorReader:
-    return _PubtatorReader()
+def read_pubtator(part: Part, options: Options) -> Iterator[Batch | Record | Problem]:
+    """The mentions of each article, in characters of its passages joined by line feeds."""
+    regular = _regular_articles(part, options)
+    if regular is not None:
+        yield regular
+    else:
+        yield from articles_of(part)
 
 
 # A title, an abstract and mentions with the same ID, up to a blank line.
@@ -376,12 +275,13 @@ _ARTICLE = re.compile(
 _ROW = re.compile(r"^[^\t]+\t([0-9]+)\t([0-9]+)\t[^\t]*\t([^\t\n]+)", re.MULTILINE)
 
 
-def _regular_articles(file: File) -> _Articles | None:
+def _regular_articles(part: Part, options: Options) -> Batch | None:
     """The articles if all consist of a title, an abstract and mentions within them, else None."""
-    text = file.text.replace("\r\n", "\n").lstrip("\n")
+    whole = part.text
+    text = whole.replace("\r\n", "\n").lstrip("\n")
     if "\r" in text:
         return None
-    line = file.first_line + file.text.count("\n") - text.count("\n")
+    line = part.first + whole.count("\n") - text.count("\n")
     text = text if text.endswith("\n") else text + "\n"
     units: list[Record] = []
     rows: list[tuple[str, str, str]] = []
@@ -414,69 +314,56 @@ def _regular_articles(file: File) -> _Articles | None:
     lengths = np.array([len(unit.body) for unit in units])[mentions.sentence]
     if not ((mentions.start < mentions.end) & (mentions.end <= lengths)).all():
         return None
-    return _Articles(units, mentions, 0, units[-1].id)
+    corpus, _ = content(units, Origin(part.path, "pubtator"), options)
+    begins = ints([unit.line for unit in units])
+    return Batch(corpus, begins, mentions={"gold": mentions}, after=Before(units[-1].id))
 
 
-def articles_of(file: File, name: str = "") -> tuple[list[Record], int, str]:
-    """The articles, read line by line, the number of relations, and the name of the last article.
-
-    `name` is the name of the article before them.
-    """
-    units: list[Record] = []
+def articles_of(part: Part) -> Iterator[Batch | Record | Problem]:
+    """The articles of a part, read line by line."""
     passages: list[str] = []
     mentions: list[tuple[Pieces, str]] = []
-    first, relations = 0, 0
-
-    def close() -> None:
-        if passages:
+    name, first, relations = part.before.document or "", 0, 0
+    for number, line in [*part.lines(), (0, "")]:
+        passage = PASSAGE.match(line)
+        if passages and (not line or (passage and passage[1] != name)):
             reach = max((end for pieces, _ in mentions for _, end in pieces), default=0)
-            units.append(Record(article_text(passages, reach), tuple(mentions), name, line=first))
-        passages.clear()
-        mentions.clear()
-
-    for number, line in enumerate(file.text.split("\n"), start=file.first_line or 1):
-        line = line.rstrip("\r")
+            yield Record(article_text(passages, reach), mentions, name, line=first)
+        if not line or (passage and passage[1] != name):
+            passages, mentions = [], []
         if not line:
-            close()
             continue
-        if passage := PASSAGE.match(line):
-            if passages and passage[1] != name:
-                close()
+        fields = line.split("\t")
+        if passage:
             if not passages:
                 name, first = passage[1], number
             passages.append(passage[3])
-            continue
-        fields = line.split("\t")
-        if len(fields) >= 5 and is_position(fields[1]) and is_position(fields[2]):
-            _check_article(fields[0], name, bool(passages), file.path, number)
-            mentions.append((((int(fields[1]), int(fields[2])),), fields[4]))
+        elif len(fields) >= 5 and is_position(fields[1]) and is_position(fields[2]):
+            if passages and fields[0] == name:
+                mentions.append((((int(fields[1]), int(fields[2])),), fields[4]))
+            else:
+                yield Problem(
+                    number,
+                    f"this mention of the article {fields[0]!r} does not follow its passages.\n"
+                    "Put each article's mentions after its title and abstract.",
+                )
         elif len(fields) == 4 and fields[0] == name:
             relations += 1
         else:
-            raise InputError(
-                at(
-                    file.path,
-                    number,
-                    f"{line[:60]!r} is neither a passage nor a mention.\n"
-                    "Expected 'ID|t|title', 'ID|a|abstract' or 'ID<tab>start<tab>end<tab>text<tab>label'.",
-                )
+            yield Problem(
+                number,
+                f"{line[:60]!r} is neither a passage nor a mention.\n"
+                "Expected 'ID|t|title', 'ID|a|abstract' or 'ID<tab>start<tab>end<tab>text<tab>label'.",
             )
-    close()
-    return units, relations, name
+    # Relations may follow a blank line.
+    none, after = Mentions.of([]), Before(name)
+    yield Batch(Corpus.of([]), mentions={"gold": none}, after=after, left_out={"relations": relations})
 
 
 def article_text(passages: Sequence[str], reach: int) -> str:
     """The passages joined by line feeds; an empty abstract is dropped unless a mention reaches into it."""
     text = "\n".join(passages)
     return text.removesuffix("\n") if not passages[-1] and reach < len(text) else text
-
-
-def _check_article(article: str, name: str, begun: bool, path: str, number: int) -> None:
-    if not begun or article != name:
-        raise InputError(
-            at(path, number, f"this mention of the article {article!r} does not follow its passages.\n"
-               "Put each article's mentions after its title and abstract.")
-        )  # fmt: skip
 
 
 def write_pubtator(annotation: Annotation, scheme: str | None) -> bytes:
@@ -508,11 +395,11 @@ def recognise_pubtator(file: File) -> str | None:
 PUBTATOR = Format(
     name="pubtator",
     summary="PubTator: ID|t|title, ID|a|abstract and rows of mentions",
-    read=read_pubtator,
-    write=write_pubtator,
     recognise=recognise_pubtator,
+    records=read_pubtator,
+    evidence="'ID|t|' lines",
+    write=write_pubtator,
     suffixes=(".pubtator",),
     holds=frozenset(("words", "white space", "documents", "document names", "nested")),
-    survey=partial(survey_lines, "pubtator", _opened),
     source="https://www.ncbi.nlm.nih.gov/research/pubtator3/",
 )

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from spanwise.columns import Codes, Ints, codes, distinct, ints, offsets
-from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Pieces, Reading, Source, joined_mentions
+from spanwise.corpus import Corpus, Mentions, Parts, Pieces, Source
 from spanwise.errors import InputError, at
 from spanwise.formats._columns import (
     FieldPositions,
-    check_utf8,
     field_positions,
     line_positions,
     lines_with,
     without,
     without_lines,
 )
-from spanwise.formats._format import Options, label_notes
+from spanwise.formats._format import Options, Problem
 from spanwise.formats._interning import Interner, in_lines
 from spanwise.formats._opening import File
-from spanwise.formats._sentences import (
-    Origin,
-    Record,
-    check_inside,
-    mentions_of,
-    with_documents,
-)
-from spanwise.formats._surveying import Batch, Before, after_blank_line, whole_pieces
+from spanwise.formats._sentences import Part, Record
+from spanwise.formats._surveying import Batch
 
 _LAYER = re.compile(rb"^#T_[^\n]*", re.MULTILINE)
 _TOKEN = re.compile(r"\d+-\d+")
@@ -50,151 +42,51 @@ class SpanLayer(Struct, frozen=True):
     feature: str
     column: int
 
-
-class SentenceRows(Struct, frozen=True, eq=False):
-    """The sentences of some lines: their tokens as codes, and their mentions."""
-
-    tokens: Codes
-    begins: Ints  # the first token of each sentence
-    lines: Ints  # the line of each of these tokens
-    mentions: Mentions
-
-    @classmethod
-    def joined(cls, parts: Sequence[SentenceRows]) -> SentenceRows:
-        """Concatenate the sentences of consecutive parts."""
-        tokens = offsets([len(part.tokens) for part in parts])[:-1]
-        sentences = offsets([len(part.begins) for part in parts])[:-1]
-        return cls(
-            np.concatenate([part.tokens for part in parts]),
-            ints(np.concatenate([part.begins + first for part, first in zip(parts, tokens, strict=True)])),
-            ints(np.concatenate([part.lines for part in parts])),
-            joined_mentions([part.mentions for part in parts], sentences),
-        )
-
-    def between(self, first: int, last: int) -> SentenceRows:
-        """The sentences with indices from `first` up to, but not including, `last`."""
-        begins = np.append(self.begins, len(self.tokens))
-        chosen = slice(*np.searchsorted(self.mentions.sentence, [first, last]).tolist())
-        mentions = self.mentions.take(chosen)
-        return SentenceRows(
-            self.tokens[begins[first] : begins[last]],
-            ints(self.begins[first:last] - begins[first]),
-            self.lines[first:last],
-            replace(mentions, sentence=ints(mentions.sentence - first)),
-        )
-
-    def corpus(self, words: Interner, source: Source) -> Corpus:
-        """The corpus of these sentences."""
-        sentences = ints(np.append(self.begins, len(self.tokens)))
-        return Corpus(self.tokens, tuple(words.strings), sentences, source=source)
-
-
-class WebannoReader(Struct, frozen=True):
-    """Reads sentences with the mentions of one layer, from a whole file or a part."""
-
-    layer: SpanLayer
-
     @property
     def evidence(self) -> str:
-        """A description of the layer that holds the mentions."""
-        return f"the layer {self.layer.name.rpartition('.')[2]}, feature {self.layer.feature}"
-
-    def border(self, data: bytes) -> int:
-        """The end of the last complete sentence."""
-        return after_blank_line(data)
-
-    def read(self, file: File, options: Options, before: Before) -> Batch | None:
-        """The sentences of a part."""
-        words = Interner()
-        rows = self.rows(file, words)
-        if not len(rows.begins):
-            return None
-        part = annotation_of(rows, words, Origin(file.path, "webanno"), options)
-        return Batch.of(part, rows.lines)
-
-    def whole(self, file: File, words: Interner) -> SentenceRows:
-        """The sentences of a whole file, read some lines at a time."""
-        parts: list[SentenceRows] = []
-        line, sentences = 1, 0
-        for chunk in whole_pieces(file, self.border):
-            check_utf8(file, chunk, line)
-            rows = self.rows(File.of_bytes(file.path, chunk, first_line=line), words, sentences)
-            parts.append(rows)
-            line += chunk.count(b"\n")
-            sentences += len(rows.begins)
-        if not parts:
-            return self._rows(File.of_bytes(file.path, b"", first_line=1), words, 0)
-        return SentenceRows.joined(parts)
-
-    def rows(self, file: File, words: Interner, first: int = 0) -> SentenceRows:
-        """The sentences of some lines; `first` sentences precede them in the file."""
-        rows = self._regular_rows(file, words)
-        return rows if rows is not None else self._rows(file, words, first)
-
-    def _regular_rows(self, file: File, words: Interner) -> SentenceRows | None:
-        """The sentences if all lines have the same columns, else None."""
-        data = file.data.replace(b"\r\n", b"\n")
-        if b"\r" in data or b"\n\t" in data or data.startswith(b"\t"):
-            return None
-        data = data if data.endswith(b"\n") else data + b"\n"
-        begins, ends = line_positions(data)
-        comments = lines_with(data, b"#")
-        kept = without(len(ends), comments)
-        data = without_lines(data, begins[comments].tolist(), ends[comments].tolist())
-        data = data.replace(b"\t\n", b"\n")  # a tab after the last column, as the tools write
-        width = data.lstrip(b"\n").partition(b"\n")[0].count(b"\t") + 1
-        places = field_positions(data, "tab", width) if 3 <= width > self.layer.column else None
-        if places is None or not _are_tokens(places, width):
-            return None
-        number = len(places.blanks) - 1
-        breaks = places.blanks[:number] > 0
-        breaks[0] = True
-        firsts = np.flatnonzero(breaks)
-        lines = file.first_line + kept[firsts + np.cumsum(places.blanks)[firsts]]
-        tokens = _token_codes(places, width, words)
-        mentions = _mentions_of(*_marks(places, width, self.layer.column), ints(firsts))
-        return SentenceRows(tokens, ints(firsts), ints(lines), mentions)
-
-    def _rows(self, file: File, words: Interner, first: int) -> SentenceRows:
-        """The sentences, read line by line."""
-        units = sentences_of(file, self.layer)
-        check_inside(units, Origin(file.path, "webanno"), first)
-        return SentenceRows(
-            words.codes_of([token.encode() for unit in units for token in unit.body]),
-            offsets([len(unit.body) for unit in units])[:-1],
-            ints([unit.line for unit in units]),
-            mentions_of([unit.mentions for unit in units]),
-        )
+        """A description of the layer."""
+        return f"the layer {self.name.rpartition('.')[2]}, feature {self.feature}"
 
 
-def annotation_of(
-    rows: SentenceRows,
-    words: Interner,
-    origin: Origin,
-    options: Options,
-    documents: Sequence[str | None] | None = None,
-) -> Annotation:
-    """The annotation of sentences; if they come from several files, with documents instead of lines."""
-    lines = rows.lines if documents is None else None
-    corpus = rows.corpus(words, Source(origin.path, lines=lines))
-    if documents is not None:
-        corpus = with_documents(corpus, documents, options)
+def records(part: Part, options: Options) -> Iterator[Batch | Record | Problem]:
+    """The sentences with the mentions of one layer, which the header names.
 
-    def place(row: int) -> str:
-        sentence = int(rows.mentions.sentence[row])
-        if lines is not None:
-            return f"{origin.path}:{lines[sentence]}"
-        return f"{origin.path}: sentence {sentence + 1}"
+    Labels are the values of the feature `value` (or the first feature). `tag_column="Layer"` or
+    `"Layer.feature"` selects others. A mention of a part of a token becomes a mention of the token.
+    """
+    regular = _regular(part)
+    if regular is not None:
+        yield regular
+    else:
+        yield from sentences_of(part)
 
-    mentions = rows.mentions.sole(duplicates=options.duplicates, place=place)
-    reading = Reading(
-        path=origin.path,
-        sha256=origin.sha256,
-        format=origin.format,
-        evidence=origin.evidence,
-        notes=(*origin.notes, *label_notes(mentions)),
-    )
-    return Annotation(corpus, mentions, reading)
+
+def _regular(part: Part) -> Batch | None:
+    """The sentences as columns if all lines have the same columns, else None."""
+    column, words = part.head.column, part.words or Interner()
+    data = part.data.replace(b"\r\n", b"\n")
+    if b"\r" in data or b"\n\t" in data or data.startswith(b"\t"):
+        return None
+    data = data if data.endswith(b"\n") else data + b"\n"
+    begins, ends = line_positions(data)
+    comments = lines_with(data, b"#")
+    kept = without(len(ends), comments)
+    data = without_lines(data, begins[comments].tolist(), ends[comments].tolist())
+    data = data.replace(b"\t\n", b"\n")  # a tab after the last column, as the tools write
+    width = data.lstrip(b"\n").partition(b"\n")[0].count(b"\t") + 1
+    places = field_positions(data, "tab", width) if 3 <= width > column else None
+    if places is None or not _are_tokens(places, width):
+        return None
+    number = len(places.blanks) - 1
+    breaks = places.blanks[:number] > 0
+    breaks[0] = True
+    firsts = np.flatnonzero(breaks)
+    lines = ints(part.first + kept[firsts + np.cumsum(places.blanks)[firsts]])
+    tokens = _token_codes(places, width, words)
+    mentions = _mentions_of(*_marks(places, width, column), ints(firsts))
+    sentences = ints(np.append(firsts, len(tokens)))
+    corpus = Corpus(tokens, words.strings, sentences, source=Source(part.path, lines))
+    return Batch(corpus, lines, mentions={"gold": mentions})
 
 
 # ---- lines that all have the same columns ----
@@ -283,51 +175,44 @@ def _mentions_of(rows: Ints, labels: Sequence[str], numbers: Sequence[str], firs
 # ---- line by line ----
 
 
-def sentences_of(file: File, layer: SpanLayer) -> list[Record]:
-    """The sentences of a file or of a part, with their mentions."""
-    units: list[Record] = []
+def sentences_of(part: Part) -> Iterator[Record | Problem]:
+    """The sentences of a part with their mentions."""
     tokens: list[str] = []
     marks: list[tuple[int, str, str | None]] = []  # token, label, number
-    first = 0
-
-    def close() -> None:
-        if tokens:
-            units.append(Record(tuple(tokens), _mentions(marks), line=first))
-        tokens.clear()
-        marks.clear()
-
-    for number, line in enumerate(file.text.split("\n"), start=file.first_line or 1):
-        line = line.rstrip("\r")
+    first, column = 0, part.head.column
+    for number, line in [*part.lines(), (0, "")]:
         if not line:
-            close()
+            if tokens:
+                yield Record(tuple(tokens), _mentions(marks), line=first)
+            tokens, marks = [], []
             continue
         if line.startswith("#"):
             continue
         fields = line.split("\t")
         if len(fields) < 3 or not _TOKEN.match(fields[0]):
-            raise InputError(
-                at(file.path, number, f"{line[:60]!r} is not a token.\n"
-                   "Expected 'sentence-token<tab>begin-end<tab>token<tab>…', as in WebAnno TSV 3.")
-            )  # fmt: skip
+            yield Problem(
+                number,
+                f"{line[:60]!r} is not a token.\n"
+                "Expected 'sentence-token<tab>begin-end<tab>token<tab>…', as in WebAnno TSV 3.",
+            )
+            continue
         if "." not in fields[0]:
             if not tokens:
                 first = number
             tokens.append(plain_text(fields[2]))
-        value = fields[layer.column] if layer.column < len(fields) else "_"
+        value = fields[column] if column < len(fields) else "_"
         for label, identity in values_of(value):
             marks.append((len(tokens) - 1, label, identity))
-    close()
-    return units
 
 
 # ---- the header ----
 
 
-def webanno_reader(file: File, options: Options) -> WebannoReader:
-    """The reader for the chosen layer of those in the header."""
+def webanno_layer(file: File, options: Options) -> SpanLayer:
+    """The chosen layer of those in the header."""
     marked = [line for chunk in file.line_chunks() if b"#T_" in chunk for line in _LAYER.findall(chunk)]
     lines = [line.rstrip(b"\r").decode("utf-8", "replace") for line in marked]
-    return WebannoReader(_layer(file.path, lines, options))
+    return _layer(file.path, lines, options)
 
 
 def _layer(path: str, lines: Sequence[str], options: Options) -> SpanLayer:

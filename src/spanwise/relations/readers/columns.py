@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from spanwise.corpus import Annotation
 from spanwise.errors import InputError, at
 from spanwise.formats import File
-from spanwise.formats import Options as ReadOptions
+from spanwise.formats import read as read_mentions
 from spanwise.formats.tsv import (
     conllu_columns,
     misc_keys,
-    read_conllu,
-    read_hipe,
     recognise_conllu,
     recognise_hipe,
 )
@@ -37,7 +35,7 @@ def read_hipe_links(file: File, options: Options) -> Iterator[UnitRecord]:
         )
     column = header.index(wanted)
     tags = "NE-COARSE-METO" if wanted == "NEL-METO" else "NE-COARSE-LIT"
-    annotation = read_hipe(file, ReadOptions(tag_column=options.get("tag_column") or tags))
+    annotation = read_mentions(file, format="hipe", tag_column=options.get("tag_column") or tags)
     yield from _linked(file, annotation, lambda fields: fields[column].split("|"))
 
 
@@ -47,7 +45,7 @@ def read_conllu_links(file: File, options: Options) -> Iterator[UnitRecord]:
     By default the first column or key of NEL, Link, Wikidata … In a column, alternatives are separated by
     `|`; under a key of MISC, by commas.
     """
-    annotation = read_conllu(file, ReadOptions(tag_column=options.get("tag_column")))
+    annotation = read_mentions(file, format="conllu", tag_column=options.get("tag_column"))
     columns = conllu_columns(file)
     names = (str(options["column"]),) if options.get("column") else LINK_KEYS
     named = [name for name in names if name in columns]
