@@ -54,10 +54,10 @@ def read_line_by_line(path: Path, *, duplicates: Duplicates) -> Read:
             lines.append(number)
         inside = True
         if fields[0] not in EMPTY:
-            try:
-                start, end, own_pieces = spans._span(fields)
-            except ValueError as error:
-                raise InputError(f"{path}:{number}: {error}") from None
+            span = spans._span(fields)
+            if isinstance(span, str):
+                raise InputError(f"{path}:{number}: {span}")
+            start, end, own_pieces = span
             rows.append((len(lines) - 1, start, end, fields[0]))
             pieces.append(own_pieces)
             line_numbers.append(number)

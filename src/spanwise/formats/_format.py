@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from spanwise.formats._surveying import Batch
 
 Column = int | str
+NO_TOKENS = "the file has no tokens.\nGive a file with a token and a tag in each line."
 NO_SCORE = "_"  # in a column of scores, for tokens outside mentions
 
 JsonRecord: TypeAlias = Mapping[str, Any]  # a parsed JSON object; values are checked where they are used
@@ -420,9 +421,7 @@ def swapped_columns(words: Sequence[str]) -> str:
 
 def no_token(path: str) -> InputError:
     """The error for a file without tokens."""
-    return InputError(
-        at(path, None, "the file has no tokens.\nGive a file with a token and a tag in each line.")
-    )
+    return InputError(at(path, None, NO_TOKENS))
 
 
 def _place(corpus: Corpus, sentence: int, token: int) -> str:

@@ -247,7 +247,9 @@ class RecordReader(Struct):
         """The annotations of a whole file by layer."""
         batches = self.read(file, words)
         if not any(len(batch.corpus) for batch in batches):
-            raise InputError(at(file.path, None, self.form.empty)) if self.form.empty else no_text(file.path)
+            if self.form.empty:
+                raise InputError(at(file.path, None, self.form.empty))
+            raise no_text(file.path)
         batch = joined(batches)
         options, result = self.options, dict[str, Annotation]()
         digest = getattr(self.head, "sha256", file.sha256)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import nan
 
 from spanwise.errors import ChoiceError
-from spanwise.formats._format import Format, Options, Problem
+from spanwise.formats._format import NO_TOKENS, Format, Options, Problem
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import Part, Record
 
@@ -89,6 +89,7 @@ FORMAT = Format(
     summary="flair's test.tsv: token, gold tag, predicted tag, perhaps a confidence",
     recognise=recognise,
     records=records,
+    empty=NO_TOKENS,
     layers={name: f"the column of {name} tags" for name in _LAYERS},
     layer=layer,
     source="https://github.com/flairNLP/flair",

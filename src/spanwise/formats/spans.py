@@ -233,19 +233,20 @@ def _rows(part: Part, problems: list[Problem]) -> _SpanRows:
     start, end, label = lines.start.copy(), lines.end.copy(), lines.label.copy()
     codes = {name: code for code, name in enumerate(lines.labels)}
     texts = part.text.split("\n")
-    parsed: dict[str, tuple[int, int, list[tuple[int, int]]]] = {}
+    parsed: dict[str, _Span | str] = {}
     pieces = {}
     for row, line in zip(unread, number[unread].tolist(), strict=True):
         fields = _fields(texts[line - part.first])
         label[row] = -1 if fields == [""] else codes.setdefault(fields[0], len(codes))
         if label[row] >= len(_EMPTY):
             text = "\t".join(fields)
-            try:
-                parsed[text] = parsed[text] if text in parsed else _span(fields)
-            except ValueError as error:
-                problems.append(Problem(line, str(error)))
+            if text not in parsed:
+                parsed[text] = _span(fields)
+            span = parsed[text]
+            if isinstance(span, str):
+                problems.append(Problem(line, span))
                 continue
-            start[row], end[row], runs = parsed[text]
+            start[row], end[row], runs = span
             if len(runs) > 1:
                 pieces[line] = runs
     filled = label >= 0
@@ -257,42 +258,44 @@ def _fields(text: str) -> list[str]:
     return text.rstrip(" \t\r").split("\t")
 
 
-def _span(fields: list[str]) -> tuple[int, int, list[tuple[int, int]]]:
-    """Start, end and pieces of a row, half-open and counted from 0; raises ValueError with what is wrong."""
+_Span = tuple[int, int, list[tuple[int, int]]]
+
+
+def _span(fields: list[str]) -> _Span | str:
+    """Start, end and pieces of a row, half-open and counted from 0, or what is wrong with it."""
     if len(fields) < 3:
-        raise ValueError(
+        return (
             f"the row has {many(len(fields), 'column')}, but label, begin and end are needed, "
             "separated by tabs.\nFix the row."
         )
     label, first, last = fields[:3]
     if not label:
-        raise ValueError("the row has no label.\nWrite it in the first column.")
+        return "the row has no label.\nWrite it in the first column."
     if not (is_position(first) and is_position(last)):
-        raise ValueError(
+        return (
             f"{first!r} and {last!r} should be the numbers of the first and the last token, from 1.\n"
             "Fix the row."
         )
     start, end = int(first) - 1, int(last)
     if not 0 <= start < end:
-        raise ValueError(
+        return (
             f"the span {first} to {last} is empty or begins before 1.\n"
             "Positions count from 1, and both ends belong to the span."
         )
-    return start, end, _pieces(fields[3] if len(fields) > 3 else "", start, end)
+    runs = _pieces(fields[3] if len(fields) > 3 else "", start, end)
+    return runs if isinstance(runs, str) else (start, end, runs)
 
 
-def _pieces(listed: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The runs of consecutive tokens among those listed; the whole span if none are listed."""
+def _pieces(listed: str, start: int, end: int) -> list[tuple[int, int]] | str:
+    """The runs of consecutive tokens among those listed, all of the span if none are, or what is wrong."""
     if not listed.strip():
         return [(start, end)]
     words = [word.strip() for word in listed.split(",")]
     if not all(map(is_position, words)):
-        raise ValueError(
-            f"{listed!r} should be the numbers of the tokens, separated by commas.\nFix the row."
-        )
+        return f"{listed!r} should be the numbers of the tokens, separated by commas.\nFix the row."
     tokens = [int(word) - 1 for word in words]
     if tokens[0] != start or tokens[-1] != end - 1 or sorted(set(tokens)) != tokens:
-        raise ValueError(f"the tokens {listed!r} do not run from {start + 1} to {end}.\nFix the row.")
+        return f"the tokens {listed!r} do not run from {start + 1} to {end}.\nFix the row."
     pieces: list[tuple[int, int]] = []
     for token in tokens:
         if pieces and pieces[-1][1] == token:
