@@ -411,12 +411,12 @@ def joined(batches: Sequence[Batch]) -> Batch:
         return batches[0]
     filled = [batch for batch in batches if len(batch.corpus)] or batches[:1]
     firsts = offsets([len(batch.corpus) for batch in filled])[:-1]
-    borders = Borders()
+    starts = DocumentStarts()
     for batch in filled:
-        borders.add(batch.corpus, goes_on=batch.goes_on)
+        starts.add(batch.corpus, goes_on=batch.goes_on)
     corpus = _joined_corpora([batch.corpus for batch in filled])
     return Batch(
-        replace(corpus, documents=borders.offsets, document_ids=borders.ids),
+        replace(corpus, documents=starts.offsets, document_ids=starts.ids),
         ints(np.concatenate([batch.begins for batch in filled])),
         batches[-1].end,
         {name: _joined_tags([batch.tags[name] for batch in filled]) for name in filled[0].tags},
@@ -494,7 +494,7 @@ def _joined_tags(some: Sequence[Tags]) -> Tags:
     return Tags(codes(np.concatenate(coded)), names, offsets(sizes))
 
 
-class Borders:
+class DocumentStarts:
     """The sentences at which the documents of consecutive corpora begin, and the names of these."""
 
     def __init__(self) -> None:
@@ -537,7 +537,7 @@ class Surveyor:
 
     def __init__(self, path: str, options: Options) -> None:
         self.path, self.options = path, options
-        self._borders = Borders()
+        self._documents = DocumentStarts()
         self._sizes: list[Ints] = []
         self._lines: list[Ints] = []
         self._bytes: list[Ints] = []
@@ -550,7 +550,7 @@ class Surveyor:
     @property
     def number(self) -> int:
         """How many sentences or texts there are so far."""
-        return self._borders.number
+        return self._documents.number
 
     def take(self, batch: Batch, lines: Ints, positions: Ints) -> bool:
         """Add a batch whose sentences begin at these lines and bytes; False if the file must be read whole.
@@ -576,7 +576,7 @@ class Surveyor:
         self._bytes.append(positions)
         self._left_out.update(batch.left_out)
         self._has_ids |= corpus.ids is not None
-        self._borders.add(corpus, goes_on=batch.goes_on)
+        self._documents.add(corpus, goes_on=batch.goes_on)
         return True
 
     def survey(
@@ -602,7 +602,7 @@ class Surveyor:
         layers = self._layers(kinds)
         if self.options.repair == "none" and any(map(self._has_impossible_tags, layers.values())):
             return None
-        documents = self._borders.offsets if starts is None else ints([*starts, self.number])
+        documents = self._documents.offsets if starts is None else ints([*starts, self.number])
         first = None if documents is None else documents[:-1]
         cuts = cuts_of(cutting, first, self._sizes, self._lines, self._bytes, end)
         return RecordSurvey(
@@ -644,7 +644,7 @@ class Surveyor:
         if not cut.sentence:
             return Before()
         marks = np.concatenate(self._marks)
-        name = self._borders.names[bisect_left(self._borders.starts, cut.sentence) - 1]
+        name = self._documents.names[bisect_left(self._documents.starts, cut.sentence) - 1]
         return Before(name or None, int(np.searchsorted(marks, cut.line)))
 
 
