@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Ints, floats, ints
+from spanwise.columns import Ints, distinct, floats, ints
 from spanwise.corpus import Annotation, Mentions, Reading
 from spanwise.errors import InputError, at, many
 from spanwise.formats._columns import check_utf8, line_positions
@@ -408,7 +408,7 @@ def _between(batch: Batch, first: int, number: int) -> Batch:
         ids=None if corpus.ids is None else corpus.ids[first:last],
     )
     if owner is not None and corpus.documents is not None:
-        kept = np.unique(owner[first:last])
+        kept = distinct(owner[first:last])
         borders = np.clip(corpus.documents[kept[0] : kept[-1] + 2], first, last) - first
         part = replace(part, documents=ints(borders))
         part = replace(part, document_ids=None if names is None else names[kept[0] : kept[-1] + 1])
