@@ -22,7 +22,7 @@ _F_BETA = re.compile(r"f(\d+(?:\.\d+)?)")
 
 
 class Rate(Struct, frozen=True):
-    """A ratio of weighted numbers of right, false and missed mentions.
+    """A ratio of weighted numbers of right, false and missed mentions; the more, the better.
 
     The size of a score is the number of mentions behind it: the sum below the line, divided by the weight of
     a right mention above it.
@@ -37,6 +37,14 @@ class Rate(Struct, frozen=True):
     above: tuple[float, float, float]
     below: tuple[float, float, float]
     paper: str = ""
+
+    def __post_init__(self) -> None:
+        # Systems are ranked, tested and checked as better where a score is higher: of a rate of errors,
+        # declare the share that is right.
+        if not self.above[0] > 0 or min(self.above + self.below) < 0 or any(self.above[1:]):
+            raise ValueError(
+                f"the score {self.name!r} must count right mentions above the line, and no errors"
+            )
 
 
 # Every declared score; a further one is computed, tested and shown wherever these are.

@@ -16,7 +16,7 @@ from spanwise.demo import generate
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import document_of, load
 from spanwise.errors import ChoiceError
-from spanwise.rates import f_beta
+from spanwise.rates import Rate, f_beta
 from spanwise.scores import exact, exact_sizes
 
 COUNT = st.integers(0, 50)
@@ -94,3 +94,9 @@ def test_a_primary_f_beta_needs_no_other_option(tmp_path: Path) -> None:
 def test_a_beta_must_be_a_number_above_zero(beta: object) -> None:
     with pytest.raises(ChoiceError, match="must be a number above 0"):
         f_beta(beta)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("above", [(0.0, 0.0, 1.0), (1.0, 1.0, 0.0), (0.0, 0.0, 0.0)])
+def test_a_score_that_is_higher_for_more_errors_is_refused(above: tuple[float, float, float]) -> None:
+    with pytest.raises(ValueError, match="must count right mentions above the line, and no errors"):
+        Rate("miss_rate", "miss rate", above=above, below=(1.0, 0.0, 1.0))

@@ -136,6 +136,12 @@ def test_a_score_declared_once_is_computed_tested_and_shown(copy: Path) -> None:
     assert "| Jaccard |" in table
     assert '"swapper/jaccard"' in _python(copy, "-m", "spanwise", "export", "scored.json", "flat")
     assert "Jaccard" in (copy / "scored.html").read_text(encoding="utf-8")
+    (copy / "runs.toml").write_text(
+        'predictions = "{system}.conll"\nprimary = "jaccard"\nresamples = 50\n'
+        '[datasets.demo]\ntest = "gold.conll"\n[systems.swapper]\n[systems.memoriser]\n'
+    )
+    _python(copy, "-m", "spanwise", "study", "runs.toml", "--quiet", "--no-cache", "--json", "runs.json")
+    assert "| Jaccard |" in _python(copy, "-m", "spanwise", "table", "runs.json", "scores")
 
 
 def test_a_keyword_declared_once_works_in_python_and_in_a_study(copy: Path) -> None:

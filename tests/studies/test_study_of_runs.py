@@ -245,3 +245,14 @@ def test_options_for_a_single_run_are_refused(
 ) -> None:
     assert main(["evaluate", *files(folder), option]) == 2
     assert f"{option.partition('=')[0]} cannot be used with runs" in capsys.readouterr().err
+
+
+def test_a_study_may_be_about_f_beta_and_is_read_again(folder: Path, tmp_path: Path) -> None:
+    systems = {name: f"{folder}/predictions/{name}.{{run}}.txt" for name in ("large", "small")}
+    study = spanwise.compare(folder / "test.txt", systems, resamples=20, primary="f2")
+    assert isinstance(study, Study)
+    means = [run["exact"]["overall"]["f2"] for run in study["test"].runs["small"].values()]
+    mean = study.analyses.scores["small"]["test"]["f2"].mean
+    assert mean == pytest.approx(sum(means) / len(means))
+    (tmp_path / "study.json").write_text(study.to_json())
+    assert spanwise.load(tmp_path / "study.json") == study

@@ -255,7 +255,11 @@ def apart(content: Any) -> Any:
         return [apart(item) for item in content]
     if not isinstance(content, dict):
         return content
-    more = [key for key in content if is_rate(key) and key not in FIELDS] if "f1" in content else []
+    more = [
+        key
+        for key, value in content.items()
+        if "f1" in content and is_rate(key) and key not in FIELDS and not isinstance(value, dict)
+    ]
     kept = {
         key: value if key == "interval" else apart(value) for key, value in content.items() if key not in more
     }

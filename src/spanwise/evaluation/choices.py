@@ -471,7 +471,7 @@ class Choices(Struct, frozen=True, eq=False):
             crosses=crosses,
             vocabulary=None if vocabulary is None else frozenset(vocabulary),
             primary=primary,
-            beta=_betas(beta, primary),
+            beta=betas(beta, primary),
             hierarchy=hierarchy_of(hierarchy, hierarchy_separator),
             **others,
         )
@@ -574,7 +574,7 @@ class Choices(Struct, frozen=True, eq=False):
         }
 
 
-def _betas(beta: float | Sequence[float], primary: str) -> tuple[float, ...]:
+def betas(beta: float | Sequence[float], primary: str) -> tuple[float, ...]:
     """The βs of the F-betas that are reported besides F1, in ascending order."""
     listed: list[Any] = [*beta] if isinstance(beta, list | tuple) else [beta]
     named = [primary] if isinstance(primary, str) and is_rate(primary) else []

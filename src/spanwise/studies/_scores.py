@@ -28,6 +28,7 @@ from spanwise.document.study import (
     Spread,
     ZetaTrend,
 )
+from spanwise.rates import ByScore
 from spanwise.statistics import LEVEL, correct, friedman, ranks, spearman, wilcoxon
 from spanwise.studies._manifest import Manifest, Pair, StudySystem
 
@@ -162,9 +163,10 @@ class ScoreKind(Struct, frozen=True):
 
 _WORDS = {"f1": "F1", "fair_precision": "fair precision", "fair_recall": "fair recall"}
 _WORDS |= {"fair_f1": "fair F1", "macro_f1": "macro F1"}
-SCORES: Mapping[str, ScoreKind] = {
-    name: ScoreKind(_WORDS.get(name, name), path) for name, path in SCORE_PATHS.items()
-}
+SCORES: Mapping[str, ScoreKind] = ByScore(
+    {name: ScoreKind(_WORDS.get(name, name), path) for name, path in SCORE_PATHS.items()},
+    lambda score: ScoreKind(score.words, ("exact", "overall", score.name)),
+)
 CHOOSABLE = ("f1", "precision", "recall", "fair_f1")  # the scores that a study can analyse
 
 

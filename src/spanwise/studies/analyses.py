@@ -95,7 +95,7 @@ def analyses(
             system: {
                 dataset: {
                     name: over_runs(scores.over(system, dataset, replace(scores, score=name).overall))
-                    for name in SCORES
+                    for name in dict.fromkeys([*SCORES, PRIMARY_SCORES[primary]])
                 }
                 for dataset in scores.datasets
                 if scores.runs(system, dataset)

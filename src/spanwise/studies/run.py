@@ -23,6 +23,7 @@ from spanwise.engines import Engine, release_freed_memory
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many, unknown
 from spanwise.evaluation import ignore_progress, parts_of
 from spanwise.evaluation.blocks import ReadLabels
+from spanwise.evaluation.choices import betas
 from spanwise.evaluation.prepared import PartedDataset, PreparedDataset, ReadGold, ReadSystems
 from spanwise.formats import File, Reader, ReadKeywords, read_words, refuse_merged, rules_of
 from spanwise.labels import MissingLabel
@@ -146,7 +147,8 @@ def program() -> str:
 def options_of(manifest: Manifest, dataset: StudyDataset) -> Options:
     """The keywords of `evaluate` that all cells of a dataset share."""
     settings = {key: value for key, value in manifest.settings.items() if key not in OF_PAIRS}
-    return {**settings, **dataset.reading}
+    beta = betas(manifest.settings.get("beta", ()), manifest.settings.get("primary", "f1"))
+    return {**settings, **({"beta": beta} if beta else {}), **dataset.reading}
 
 
 def _task(manifest: Manifest, dataset: OpenedDataset, opened: OpenedCell, cache: Path | None) -> CellTask:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from spanwise.document import given
 from spanwise.document.scores import PRIMARY_SCORES, Comparison, ScoreTest
 from spanwise.document.study import PairDiagnosis, Study, SubsetSpread
+from spanwise.rates import is_rate
 from spanwise.views import Section, View, cells, sentences, tabled, variation
 from spanwise.views import wording as say
 from spanwise.views.cells import (
@@ -186,12 +187,13 @@ def scores(document: Study) -> Section:
     """Precision, recall and F1, counted traditionally and fairly, of every system on every dataset."""
     table = document.analyses.scores
     primary = PRIMARY_SCORES[document.settings.primary or "f1"]
+    own = {primary: primary_of(document)} if is_rate(primary) and primary not in SCORES else {}
     rows: list[list[Cell]] = []
     for dataset in inner_keys(table):
         systems = [system for system in table if dataset in table[system]]
         tests = tested_on(document, dataset)
         parts = [table[system][dataset] for system in systems]
-        columns = {name: [over_runs(part.get(name)) for part in parts] for name in SCORES}
+        columns = {name: [over_runs(part.get(name)) for part in parts] for name in SCORES | own}
         if primary in columns:
             numbers = dict(zip(systems, columns[primary], strict=True))
             best = tests.bold({name: number.value for name, number in numbers.items()})
@@ -205,7 +207,7 @@ def scores(document: Study) -> Section:
     )
     if len(table) > 1:
         caption += f" Bold, for {primary_of(document)} alone: {tested_in(document).captions(table)[0]}."
-    return tabled("scores", "Scores", ("dataset", "system", *SCORES.values()), rows, caption)
+    return tabled("scores", "Scores", ("dataset", "system", *SCORES.values(), *own.values()), rows, caption)
 
 
 def on_tough(document: Study) -> list[Section]:
