@@ -44,6 +44,7 @@ COMMANDS = {
     "evaluation": f"evaluate gold.conll {SYSTEMS} c=shortsighted.conll --train train.conll",
     "evaluation of one system": "evaluate gold.conll a=swapper.conll --train train.conll",
     "leaks": f"leaks gold.conll {SYSTEMS} --train train.conll --attributes fu20",
+    "leaks-study": "leaks study.toml",
     "placement": "place gold.conll answers.jsonl",
     "plan": "plan sizes/1.json",
     "slices": f"slices gold.conll {SYSTEMS} --train train.conll --confirm",
@@ -52,6 +53,7 @@ COMMANDS = {
     "study of one dataset": "study one.toml --no-cache --workers 1",
     "suspects": f"suspects gold.conll {SYSTEMS} --train train.conll",
     "tuples": "tuples tuples.jsonl a=fewer.jsonl b=tuples.jsonl --train tuples.jsonl --resamples 50",
+    "tuples-study": "tuples tuples.toml",
 }
 
 OWN_PAGES = ("comparison", "evaluation", "study")  # whose pages have a template of their own
@@ -147,6 +149,13 @@ def _write_tuples(folder: Path) -> None:
         lines["fewer"].append(json.dumps({**record, "tuples": pairs[: at % 2]}))
     for name, written in lines.items():
         (folder / f"{name}.jsonl").write_text("\n".join(written) + "\n", encoding="utf-8")
+    manifest = 'predictions = "{dataset}-{system}.jsonl"\nresamples = 50\n'
+    for dataset, part in (("whole", slice(None)), ("even", slice(None, None, 2))):
+        manifest += f'[datasets.{dataset}]\ntest = "{dataset}-right.jsonl"\n'
+        for system, written in (("right", lines["tuples"]), ("fewer", lines["fewer"])):
+            text = "\n".join(written[part]) + "\n"
+            (folder / f"{dataset}-{system}.jsonl").write_text(text, encoding="utf-8")
+    (folder / "tuples.toml").write_text(f"{manifest}[systems.right]\n[systems.fewer]\n", encoding="utf-8")
 
 
 def test_every_kind_of_document_with_a_view_is_tested() -> None:
