@@ -43,18 +43,23 @@ def least_p(differing: npt.ArrayLike) -> Floats:
     return np.minimum(1.0, 2.0 ** (1 - np.asarray(differing, np.float64)))
 
 
-def unreachable(differing: int, pairs: int, unit: str) -> str | None:
+def unreachable(differing: int, tests: int, unit: str, *, of: str = "pair") -> str | None:
     """The sentence that says that the test of a pair cannot reach its level; None if it can.
+
+    Args:
+        differing: the units in which the two systems differ.
+        tests: how many tests are corrected together.
+        of: what each of these tests is about.
 
     Examples:
         >>> unreachable(4, 1, "document")
         'only 4 documents differ: the test cannot reach .05 on these data'
         >>> unreachable(6, 1, "document")
     """
-    if not float(least_p(differing)) > LEVEL / max(pairs, 1):
+    if not float(least_p(differing)) > LEVEL / max(tests, 1):
         return None
     few = f"only {many(differing, unit)} {'differs' if differing == 1 else 'differ'}"
-    after = f" after correction over {pairs} pairs" if pairs > 1 else ""
+    after = f" after correction over {tests} {of}s" if tests > 1 else ""
     return f"{few if differing else f'no {unit} differs'}: the test cannot reach .05{after} on these data"
 
 

@@ -191,7 +191,8 @@ def test_a_test_that_cannot_reach_its_level_says_so_and_makes_nothing_bold() -> 
         "two": paired(comparison("a", "b", 0.9)),
     }
     (row,) = corrected(tested, correction="holm", family="study", again=never)["one"].comparisons
-    assert row.unreachable == "only 6 units differ, so the test cannot reach .05 over 2 tests"
+    cannot = "the test cannot reach .05 after correction over 2 tests on these data"
+    assert row.unreachable == f"only 6 units differ: {cannot}"
     tests = standing.Tested({"a": "a", "b": "b"}, [row])
     assert tests.bold({"a": 0.288, "b": 0.0}) == set() and tests.unreachable == [row.unreachable]
     assert row.unreachable in tests.captions("ab")[1]
@@ -202,6 +203,40 @@ def test_a_test_that_cannot_reach_its_level_says_so_and_makes_nothing_bold() -> 
         "one"
     ].comparisons
     assert alone.unreachable is UNSET and alone.primary and alone.primary.significant
+
+
+def test_what_cannot_reach_the_level_of_the_family_is_not_significant_beside_a_clear_difference(
+    tmp_path: Path,
+) -> None:
+    for name, missed in (("d0", 30), ("d1", 6)):
+        write(tmp_path / name / "test.txt", conll([RIGHT] * 60))
+        write(tmp_path / name / "a.1.txt", conll([RIGHT] * 60))
+        write(tmp_path / name / "b.1.txt", conll([WRONG] * missed + [RIGHT] * (60 - missed)))
+    study = studied(tmp_path, ("d0", "d1"), ("a", "b"))
+    (clear,), (few,) = (part.comparisons for part in study.datasets.values())
+    assert clear.primary and clear.primary.significant and clear.unreachable is UNSET
+    # Holm alone would multiply the larger of the two p-values, 2 / 2⁶, by 1.
+    assert few.primary and (few.primary.p, few.primary.p_corrected) == (0.03125, 0.0625)
+    assert not few.primary.significant and few.detectable is None
+    cannot = "the test cannot reach .05 after correction over 2 tests on these data"
+    assert few.unreachable == f"only 6 sentences differ: {cannot}"
+    assert study.analyses.letters == {"d0": {"a": "b", "b": ""}, "d1": {"a": "", "b": ""}}
+    assert any(text.startswith("d1: a and b cannot be told apart") for text in statements(study))
+
+
+def test_single_and_several_runs_are_corrected_together(tmp_path: Path) -> None:
+    """`one` has one run and is tested by swaps, the others have two and are tested over runs."""
+    write(tmp_path / "d" / "test.txt", conll([RIGHT] * 60))
+    for system, found in {"one": (60,), "same": (54, 54), "few": (54, 54), "none": (0, 1)}.items():
+        for run, number in enumerate(found, start=1):
+            write(tmp_path / "d" / f"{system}.{run}.txt", conll([RIGHT] * number + [WRONG] * (60 - number)))
+    study = studied(tmp_path, ("d",), ("one", "same", "few", "none"))
+    rows = {row.systems: row for row in study.datasets["d"].comparisons}
+    assert rows["few", "same"].identical and {row.pairs for row in rows.values()} == {5, UNSET}
+    few = rows["one", "same"] if ("one", "same") in rows else rows["same", "one"]
+    assert few.differing == 6 and few.primary and few.primary.p == 0.03125 and not few.primary.significant
+    cannot = "the test cannot reach .05 after correction over 5 pairs on these data"
+    assert few.unreachable == f"only 6 sentences differ: {cannot}"
 
 
 def test_a_p_is_close_to_its_level_while_shuffles_are_too_few() -> None:

@@ -692,28 +692,67 @@ def compare_runs(
     ordered = tuple(
         replace(comparisons[pair], runs=tuple(len(runs[name]) for name in pair)) for pair in pairs
     )
-    return _corrected_together(ordered, correction) if several and single else ordered
+    if not (several and single):
+        return ordered
+    undecided = [bool(row.undecided) for row in ordered]
+    return corrected_together(ordered, undecided, correction, units=[unit] * len(ordered))
 
 
-def _corrected_together(comparisons: Sequence[Comparison], correction: str) -> tuple[Comparison, ...]:
-    """Correct the primary question over all pairs, although they were tested in two ways."""
+def corrected_together(
+    comparisons: Sequence[Comparison],
+    undecided: Sequence[bool],
+    correction: str,
+    *,
+    units: Sequence[str],
+    of: str = "pair",
+) -> tuple[Comparison, ...]:
+    """The comparisons with the primary question corrected over all of them, however each was tested.
+
+    Pairs of systems with the same predictions, or whose difference never varies, do not enlarge the family.
+    An undecided test is not significant, and as Holm's method then rejects nothing after it, neither is any
+    with a larger p; nor is a test that cannot reach the level of the whole family.
+
+    Args:
+        undecided: whether the p of each comparison is too close to its level.
+        units: what the units of each comparison are called.
+        of: what each test is about, if not about a pair alone.
+    """
     rows = [comparison.primary for comparison in comparisons]
-    p = {index: row.p for index, row in enumerate(rows) if row is not None and row.p is not None}
-    corrected = dict(zip(p, correct(list(p.values()), correction).tolist(), strict=True))
-    return tuple(
-        replace(
-            comparison,
-            pairs=len(p),
+    members = [
+        at
+        for at, (row, comparison) in enumerate(zip(rows, comparisons, strict=True))
+        if row is not None and row.p is not None and not comparison.identical
+    ]
+    p = np.array([row.p for at in members if (row := rows[at]) is not None], dtype=np.float64)
+    differing = [_differing(comparisons[at]) for at in members]
+    corrected = corrected_pairs(p, np.array(differing, dtype=np.int64), correction)
+    open_ = [p[index] for index, at in enumerate(members) if undecided[at]]
+    bound = min(open_, default=np.inf)
+    result = [replace(comparison, pairs=UNSET) for comparison in comparisons]
+    for index, at in enumerate(members):
+        verdict = {
+            "p_corrected": float(corrected[index]),
+            "significant": bool(corrected[index] < LEVEL and p[index] < bound),
+        }
+        cannot = unreachable(differing[index], len(members), units[at], of=of)
+        result[at] = replace(
+            result[at],
+            pairs=len(members),
+            undecided=bool(undecided[at]),
+            unreachable=cannot or UNSET,
+            detectable=None if cannot else result[at].detectable,
             scores=tuple(
-                replace(
-                    row,
-                    p_corrected=corrected[index],
-                    significant=corrected[index] < LEVEL and not comparison.undecided,
-                )
-                if row.role == "primary" and index in corrected
-                else row
-                for row in comparison.scores
+                replace(row, **verdict) if row.role == "primary" else row for row in result[at].scores
             ),
         )
-        for index, comparison in enumerate(comparisons)
-    )
+    return tuple(result)
+
+
+ANY_NUMBER = 1 << 10  # units that differ, where the test can reach any level
+
+
+def _differing(comparison: Comparison) -> int:
+    """The units in which two systems differ; where no level is out of reach for the test, many."""
+    if comparison.test == T_TEST or comparison.differing is UNSET:
+        return ANY_NUMBER
+    return comparison.differing

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.columns import Bools, Floats
 from spanwise.document.scores import Comparison, ScoreTest
-from spanwise.evaluation.comparisons import ENUMERATION
-from spanwise.statistics import LEVEL, correct, levels
+from spanwise.evaluation.comparisons import corrected_together
+from spanwise.statistics import LEVEL, levels
 from spanwise.studies._paired import PairedTests
 from spanwise.uncertainty import MOST_SHUFFLES, is_close
 
@@ -35,7 +35,8 @@ def corrected(
     cells: dict[Cell, Comparison] = {}
     for group in groups:
         own = {(name, row.systems): row for name in group for row in tested[name].comparisons}
-        cells |= _corrected(_decided(own, correction, again), correction)
+        units = {name: tested[name].unit for name in group}
+        cells |= _corrected(_decided(own, correction, again), correction, units)
     return {
         name: replace(tests, comparisons=tuple(cells[name, row.systems] for row in tests.comparisons))
         for name, tests in tested.items()
@@ -102,38 +103,17 @@ def _with_test(comparison: Comparison, repeated: Comparison) -> Comparison:
     return replace(comparison, scores=rows, shuffles=repeated.shuffles)
 
 
-def _corrected(cells: Mapping[Cell, Comparison], correction: str) -> dict[Cell, Comparison]:
-    """The comparisons with the primary question corrected over all of them.
-
-    A p-value that cannot be told from its level is not significant, and as Holm's method then rejects
-    nothing after it, neither is any larger one.
-    """
+def _corrected(
+    cells: Mapping[Cell, Comparison], correction: str, units: Mapping[str, str]
+) -> dict[Cell, Comparison]:
+    """The comparisons with the primary question corrected over all of them; `units` is by dataset."""
     standing = _Standing.of(cells, correction)
-    p_corrected = correct(standing.p, correction)
-    bound = float(standing.p[standing.close].min()) if standing.close.any() else np.inf
-    result = dict(cells)
-    for cell, p, fixed, close in zip(standing.cells, standing.p, p_corrected, standing.close, strict=True):
-        row = cells[cell]
-        verdict = {"p_corrected": float(fixed), "significant": bool(fixed < LEVEL and p < bound)}
-        scores = tuple(replace(test, **verdict) if test.role == "primary" else test for test in row.scores)
-        result[cell] = replace(
-            row,
-            scores=scores,
-            pairs=len(standing.cells),
-            undecided=bool(close),
-            unreachable=_unreachable(row, len(standing.cells)),
-        )
-    return result
-
-
-def _unreachable(comparison: Comparison, tests: int) -> str | UnsetType:
-    """Why no p of an exact test could be significant in the family; unset if one could."""
-    if comparison.test != ENUMERATION or comparison.differing is UNSET:
-        return comparison.unreachable
-    if 2 / 2**comparison.differing <= LEVEL / tests:
-        return UNSET
-    if comparison.unreachable:
-        return comparison.unreachable
-    units = "unit differs" if comparison.differing == 1 else "units differ"
-    over = f" over {tests} tests" if tests > 1 else ""
-    return f"only {comparison.differing} {units}, so the test cannot reach .05{over}"
+    close = dict(zip(standing.cells, standing.close, strict=True))
+    rows = corrected_together(
+        list(cells.values()),
+        [bool(close.get(cell)) for cell in cells],
+        correction,
+        units=[units[name] for name, _ in cells],
+        of="test" if len(units) > 1 else "pair",
+    )
+    return dict(zip(cells, rows, strict=True))

@@ -33,6 +33,7 @@ class PairedTests(Struct, frozen=True):
     tests: tuple[str, ...] = ()  # the tests between systems, as written in a signature
     # By system ("" for the mean of all) and attribute, the p-value for its buckets to differ.
     buckets_differ: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    unit: str = "unit"  # what the units of the tests are called
 
 
 def paired(
@@ -54,7 +55,7 @@ def paired(
 
     If both systems of a pair have two or more runs, data and training both vary, and the difference of
     means is tested by a t-test. If one has a single run, the claim is only about these trained models: a
-    paired randomisation test, with the counts of all runs of the other system added up.
+    paired randomisation test, in which the score of the other system is its mean over runs.
 
     Args:
         units: the counts per unit of every system's runs.
@@ -72,7 +73,7 @@ def paired(
         account; and the interval of each system's mean score over its runs.
     """
     runs = _unpacked(units)
-    number = next(iter(units.values())).number if units else 0
+    number, unit = next(((own.number, own.kind) for own in units.values()), (0, "unit"))
     resampling = Resampling(number, resamples, seed, memory, (1.0,) * others)
     chosen = [pair for pair in pairs if pair[0] in runs and pair[1] in runs]
     comparisons = compare_runs(
@@ -83,6 +84,7 @@ def paired(
         correction=correction,
         primary=PRIMARY[primary],
         shared_seeds=shared_seeds,
+        unit=unit,
     )
     if scores is not None:
         comparisons = with_lead_intervals(
@@ -101,6 +103,7 @@ def paired(
             system: {attribute: plain(p) for attribute, p in row.items()}
             for system, row in buckets_differ(runs, resampling, score).items()
         },
+        unit=unit,
     )
 
 

@@ -169,7 +169,12 @@ def study_of(
     kept = _kept(read, documents)
     correction = str(read.settings.get("correction", CORRECTION))
     tested = corrected(
-        {name: PairedTests(comparisons=rows, letters_about="", interval={}) for name, rows in kept.items()},
+        {
+            name: PairedTests(
+                comparisons=rows, letters_about="", interval={}, unit=documents[name].settings.unit
+            )
+            for name, rows in kept.items()
+        },
         correction=correction,
         family=family,
         again=lambda name, pairs, shuffles, others: [
@@ -180,7 +185,7 @@ def study_of(
         name: replace(document, comparisons=tested[name].comparisons) for name, document in documents.items()
     }
     tests = sum(
-        row.primary is not None and row.primary.p is not None
+        row.primary is not None and row.primary.p is not None and not row.identical
         for one in tested.values()
         for row in one.comparisons
     )

@@ -374,6 +374,7 @@ class Shelf:
             {name: runs for name, runs in measures.items() if name in units},
             [(str(a), str(b)) for a, b in alike], Resampling(gold.units, shuffles, 0),
             confidence=CONFIDENCE, correction=CORRECTION, primary=PRIMARY[score], only_primary=True,
+            unit=gold.unit,
         )  # fmt: skip
         return dict(zip(alike, comparisons, strict=True))
 
@@ -392,7 +393,7 @@ class Shelf:
             units = next(iter(runs.values()))[0][0].counts.units
             compared = compare_runs(
                 runs, [("a", "b")], Resampling(units, SHUFFLES, 0), confidence=CONFIDENCE,
-                correction=CORRECTION, primary=PRIMARY[score],
+                correction=CORRECTION, primary=PRIMARY[score], unit=every[0].settings.unit,
             )  # fmt: skip
             return compared[0], tuple(notes)
 
