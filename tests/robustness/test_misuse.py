@@ -413,6 +413,19 @@ def test_other_verbs_say_that_the_order_alone_pairs_sentences(verb: str, tmp_pat
     assert "The sentences of a were paired with gold in order; neither text nor ids confirm it." in shown
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_other_verbs_say_nothing_about_the_order_where_the_text_confirms_it(
+    verb: str, tmp_path: Path
+) -> None:
+    gold = _file(tmp_path, "g.jsonl", _tokens(SENTENCES))
+    predicted = _file(tmp_path, "p.jsonl", _scored(_tokens(_moved(SENTENCES, 0, 0))))
+    more = {"attributes": "label"} if verb == "slices" else {}
+    document = VERBS[verb](gold, {"a": predicted}, **more)
+    shown = " ".join(render(document, width=100).split())
+    assert "paired with gold in order" not in shown
+    assert all(row.tokens and row.sentences and row.mentions for row in document.inputs)
+
+
 def test_nothing_predicted_masks_nothing() -> None:
     gold, nothing = [["B-PER", "O"], ["O", "B-LOC"]], [["O", "O"], ["O", "O"]]
     assert spanwise.leaks(gold, {"a": nothing}).notes[0] == (

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct
 from msgspec.structs import force_setattr, replace
 
 from spanwise.alignment import How
@@ -71,32 +71,6 @@ class Inputs(Block, frozen=True, eq=False):
     merged: bool  # whether gold and predictions are in the same files
     train: tuple[Annotation, ...]
     entries: tuple[Input, ...]  # `inputs` of the result document
-
-    def documented(self) -> tuple[Input, ...]:
-        """The sources and how they were read, as the documents of other verbs record them."""
-        return (
-            _input("gold", self.gold),
-            *(_input("predicted", annotation, system) for system, annotation in self.predicted.items()),
-            *(_input("train", annotation) for annotation in self.train),
-        )
-
-
-def documented(entry: Input) -> Input:
-    """Convert an input of the result document to the form that the documents of other verbs use."""
-    return Input(
-        role=entry.role, path=entry.path, sha256=entry.sha256, format=entry.format, scheme=entry.scheme,
-        repairs=entry.repairs, system=entry.system, paired=entry.paired, merged=entry.merged,
-        dropped=entry.dropped,
-    )  # fmt: skip
-
-
-def _input(role: str, annotation: Annotation, system: str | UnsetType = UNSET) -> Input:
-    reading = annotation.reading
-    return Input(
-        role=role, path=reading.path, sha256=reading.sha256, format=reading.format, scheme=reading.scheme,
-        repairs=reading.repairs, system=system, paired=reading.paired or UNSET,
-        merged=reading.counted(reading.merged), dropped=reading.counted(reading.dropped),
-    )  # fmt: skip
 
 
 class ResampledUnits(Struct, frozen=True, eq=False):

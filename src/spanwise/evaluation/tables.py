@@ -16,7 +16,7 @@ from spanwise.corpus import with_one_labelling
 from spanwise.document import Input
 from spanwise.engines import InProcess
 from spanwise.evaluation.blocks import BlockSums, OneBlock, TrainingFacts
-from spanwise.evaluation.choices import Block, Choices, ResampledUnits, block_size, documented
+from spanwise.evaluation.choices import Block, Choices, ResampledUnits, block_size
 from spanwise.evaluation.counting import EvaluatedBlock, Whole
 from spanwise.evaluation.dataset import BlockContext, Facts, mention_table, prepare_source, sides_of
 from spanwise.evaluation.hints import Sides
@@ -55,7 +55,7 @@ class Walked(Struct, frozen=True, eq=False):
             tables if size == 1 else tables.in_blocks(size),
             context.facts,
             context.unit if size == 1 else "block",
-            tuple(map(documented, entries)),
+            tuple(entries),
             marked=context.source.documents is not None,
             block=UNSET if size == 1 else size,
             sides=Sides.added([part.sides for part in parts]),

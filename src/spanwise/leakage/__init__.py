@@ -36,7 +36,6 @@ from spanwise.evaluation.choices import (
     Choices,
     ResampledUnits,
     block_size,
-    documented,
     files_of_runs,
 )
 from spanwise.evaluation.comparisons import compare_runs
@@ -399,7 +398,7 @@ def _leaks(opened: OpenedSources, options: LeakOptions, runs: Mapping[str, Seque
         few_units=number < FEW_UNITS,
         redacted=options.redact,
     )
-    inputs = tuple(map(documented, entries))
+    inputs = tuple(entries)
     hints = hints_of(inputs, whole.sides, labels=options.same_label, nothing=", so that nothing is masked")
     return Leaks(
         spanwise=__version__,

@@ -41,7 +41,6 @@ from spanwise.evaluation.choices import (
     Inputs,
     check_keywords,
     combine_inputs,
-    documented,
     named_sources,
     parts_of,
 )
@@ -336,8 +335,8 @@ def _shown(opened: _OpenedVotes, case: _SuspicionCase, listed: Ints, first: Ints
 
 def _inputs(entries: Sequence[Input], voters: Voters, roles: Sequence[str]) -> tuple[Input, ...]:
     names = {run: name for name, runs in voters.items() for run in runs}
-    tested = [entry for entry in map(documented, entries) if entry.role != "train"]
-    rest = [entry for entry in map(documented, entries) if entry.role == "train"]
+    tested = [entry for entry in entries if entry.role != "train"]
+    rest = [entry for entry in entries if entry.role == "train"]
     return (
         *(
             entry if entry.role == "gold" else replace(entry, system=names[str(entry.system)])
