@@ -141,7 +141,7 @@ def message(text: str) -> str:
     return re.sub(r"(?m)^(?=[^\S\n]*(?:::|##\[))", "| ", lines)
 
 
-def say(text: str) -> None:
+def write_message(text: str) -> None:
     """Write a message to standard error; do nothing if the stream is closed."""
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(f"{message(text)}\n")

@@ -60,13 +60,13 @@ def test_long_mentions_are_matched_like_short_ones(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
-def test_crowds_are_matched_as_by_the_plain_algorithm(kind: str, crowds: Callable[[int], Mock]) -> None:
-    crowds(0)
+def test_clusters_are_matched_as_by_the_plain_algorithm(kind: str, clusters: Callable[[int], Mock]) -> None:
+    clusters(0)
     sentences = random_sentences(300, kind=kind, seed=2)
     check_events(sentences, events_by_sentence(sentences))
 
 
-def crowd(number: int, seed: int) -> Mentions:
+def cluster(number: int, seed: int) -> Mentions:
     chance = np.random.default_rng(seed)
     borders = np.sort(chance.integers(0, 400, (number, 2)), axis=1)
     label = chance.integers(0, 3, number)
@@ -74,9 +74,9 @@ def crowd(number: int, seed: int) -> Mentions:
     return side.sole(duplicates="drop")
 
 
-def test_a_real_crowd_is_matched_as_by_the_plain_algorithm(crowds: Callable[[int], Mock]) -> None:
-    gold, predicted = crowd(600, 1), crowd(200, 2)
-    played = crowds(64)
+def test_a_real_cluster_is_matched_as_by_the_plain_algorithm(clusters: Callable[[int], Mock]) -> None:
+    gold, predicted = cluster(600, 1), cluster(200, 2)
+    played = clusters(64)
     expected = events_of([row[1:] for row in gold.rows()], [row[1:] for row in predicted.rows()])
     assert sorted(match(gold, predicted).events().rows()) == expected
     expected = events_of([row[1:] for row in predicted.rows()], [row[1:] for row in gold.rows()])

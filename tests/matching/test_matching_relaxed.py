@@ -46,18 +46,20 @@ def test_pairs_equal_those_of_the_plain_greedy_matching(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
-def test_crowds_are_paired_as_by_the_plain_greedy_matching(kind: str, crowds: Callable[[int], Mock]) -> None:
-    crowds(0)
+def test_clusters_are_paired_as_by_the_plain_greedy_matching(
+    kind: str, clusters: Callable[[int], Mock]
+) -> None:
+    clusters(0)
     check_pairs(random_sentences(300, kind=kind, seed=5))
 
 
 @pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
-@pytest.mark.parametrize("crowded", [False, True])
+@pytest.mark.parametrize("dense", [False, True])
 def test_both_matchings_computed_together_equal_those_computed_separately(
-    kind: str, crowded: bool, crowds: Callable[[int], Mock]
+    kind: str, dense: bool, clusters: Callable[[int], Mock]
 ) -> None:
-    if crowded:
-        crowds(0)
+    if dense:
+        clusters(0)
     sentences = random_sentences(200, kind=kind, seed=6)
     for some in (sentences, *([sentence] for sentence in sentences)):
         gold, predicted = (mentions_of([sentence[side] for sentence in some]) for side in (0, 1))

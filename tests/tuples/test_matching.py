@@ -279,11 +279,11 @@ def test_every_criterion_and_outcome_follows_the_definition(
 
 @settings(max_examples=60)
 @given(pairs(), st.sampled_from(CRITERIA))
-def test_crowded_units_have_the_same_outcomes(
+def test_dense_units_have_the_same_outcomes(
     documents: tuple[list[Record], list[Record]], criterion: Criterion
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_CROWDED", 0)
+        patch.setattr(module, "_DENSE", 0)
         patch.setattr(module, "_MOST_WAYS", 1)
         check(*documents, criterion)
 

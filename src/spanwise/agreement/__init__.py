@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.agreement._differing import DifferenceSums, differences
-from spanwise.agreement._frames import frame_ground
+from spanwise.agreement._frames import frame_documents
 from spanwise.agreement._jackknife import MOST_UNITS, UnitPlan
-from spanwise.agreement._lake import lake_ground
+from spanwise.agreement._lake import lake_documents
 from spanwise.agreement._levels import (
     LevelSums,
     compared_parties,
@@ -41,7 +41,7 @@ from spanwise.agreement._majority import (
     score_systems,
 )
 from spanwise.agreement._pairs import PairSums, document_means, mean_of, means, pairs, pooled
-from spanwise.agreement._shared import GroundSource, InMemoryGround, Presence, Shared, combine_annotations
+from spanwise.agreement._shared import InMemoryDocuments, Presence, Shared, SharedSource, combine_annotations
 from spanwise.agreement._sources import annotations_of
 from spanwise.agreement._tokens import TokenSums, TokenUnits, token_agreement
 from spanwise.agreement._unitizing import UnitSums, gamma_of, unitizing
@@ -132,26 +132,26 @@ def agree(
     """
     compared = _compared(source, tokens, units)
     runner = engine_of(engine)
-    ground, inputs, runner = (
+    shared, inputs, runner = (
         _framed(source, annotators, systems, {**reading, "tokens": tokens}, runner, whole=gamma)
         if is_spark(source)
         else _opened(_given(source, annotators), systems, reading, runner, whole=gamma)
     )
     try:
-        presence = ground.presence.redacted() if redact else ground.presence
+        presence = shared.presence.redacted() if redact else shared.presence
         check_votes(votes, len(presence.annotators))
         request = AgreementContext(
-            source=ground,
+            source=shared,
             votes=votes,
             tokens=compared,
-            plan=UnitPlan.of(presence, ground.sentences),
+            plan=UnitPlan.of(presence, shared.sentences),
             examples=examples,
             redact=redact,
             gamma=gamma,
             worksheet=worksheet is not None,
             majority=majority is not None,
-            decisions=() if decisions is None else read_decisions(decisions, ground.sentences),
-            text=not isinstance(ground, InMemoryGround),
+            decisions=() if decisions is None else read_decisions(decisions, shared.sentences),
+            text=not isinstance(shared, InMemoryDocuments),
         )
         sums = _counted(request, runner)
     finally:
@@ -160,7 +160,7 @@ def agree(
     lost: tuple[str, ...] = ()
     if majority is not None:
         form = to or ("brat" if _is_folder(majority) else None)
-        lost = lost_note(majority, write_results(_majority(ground, sums, request), majority, format=form))
+        lost = lost_note(majority, write_results(_majority(shared, sums, request), majority, format=form))
     if worksheet is not None:
         write_atomically(worksheet, sums.rows.sheet(presence))
     pair_scores = pairs(presence, sums.labels, sums.pairs, pair_intervals(presence, sums.levels))
@@ -233,23 +233,23 @@ def _framed(
     engine: Engine | None,
     *,
     whole: bool,
-) -> tuple[GroundSource, tuple[Input, ...], Engine]:
+) -> tuple[SharedSource, tuple[Input, ...], Engine]:
     """Like `_opened`, but for a Spark frame."""
-    ground, readings, runner = frame_ground(frame, annotators, systems, named, engine, whole=whole)
-    names = [*ground.presence.annotators, *ground.presence.systems]
-    return ground, _inputs(ground.presence, dict(zip(names, readings, strict=True))), runner
+    shared, readings, runner = frame_documents(frame, annotators, systems, named, engine, whole=whole)
+    names = [*shared.presence.annotators, *shared.presence.systems]
+    return shared, _inputs(shared.presence, dict(zip(names, readings, strict=True))), runner
 
 
 def _opened(
     annotators: object, systems: object, reading: ReadKeywords, engine: Engine | None, *, whole: bool
-) -> tuple[GroundSource, tuple[Input, ...], Engine]:
-    """Return the ground, the `inputs` of the document, and the engine that counts its blocks.
+) -> tuple[SharedSource, tuple[Input, ...], Engine]:
+    """Return the shared documents, the `inputs` of the document, and the engine that counts its blocks.
 
     With `whole`, no document is split between blocks, even if there is only one.
     """
     reading = with_rules(reading)
     if isinstance(engine, SparkEngine):
-        opened_lake = lake_ground(engine, annotators, systems, reading, whole=whole)
+        opened_lake = lake_documents(engine, annotators, systems, reading, whole=whole)
         if opened_lake is not None:
             lake, readings, runner = opened_lake
             names = [*lake.presence.annotators, *lake.presence.systems]
@@ -260,11 +260,11 @@ def _opened(
         [party.labels_as_read for party in parties.values()],
         [party.labels_as_read for party in others.values()],
     ).check(reading)
-    ground = combine_annotations(parties, others)
+    shared = combine_annotations(parties, others)
     if whole:
-        ground = ground.whole()
+        shared = shared.whole()
     own_readings = {name: party.reading for name, party in (*parties.items(), *others.items())}
-    return ground, _inputs(ground.presence, own_readings), engine or InProcess()
+    return shared, _inputs(shared.presence, own_readings), engine or InProcess()
 
 
 def _counted(request: AgreementContext, engine: Engine) -> AgreementSums:
@@ -275,7 +275,7 @@ def _counted(request: AgreementContext, engine: Engine) -> AgreementSums:
     return total.total()
 
 
-def _majority(source: GroundSource, sums: AgreementSums, request: AgreementContext) -> Annotation:
+def _majority(source: SharedSource, sums: AgreementSums, request: AgreementContext) -> Annotation:
     """The mentions accepted by majority or decision, in the documents that two or more annotators have."""
     parts = sums.majority
     begins = offsets([part.sentences for part in parts])
@@ -283,7 +283,7 @@ def _majority(source: GroundSource, sums: AgreementSums, request: AgreementConte
     names = tuple(sorted({*sums.labels, *added}))
     mentions = joined_mentions([part.mentions.relabeled(names) for part in parts], begins)
     reading = Reading(path="<majority>")
-    if isinstance(source, InMemoryGround):
+    if isinstance(source, InMemoryDocuments):
         document = ints(np.repeat(np.arange(len(source.first) - 1), np.diff(source.first)))
         corpus = kept_text(source.corpus, document, source.presence.shared)
         return Annotation(corpus, mentions, reading)
@@ -393,7 +393,7 @@ def _notes(presence: Presence, plan: UnitPlan) -> tuple[str, ...]:
 class AgreementContext(Struct, frozen=True, eq=False):
     """What `block_sums` needs in addition to a block; it can be pickled."""
 
-    source: GroundSource
+    source: SharedSource
     votes: int | None
     tokens: TokenUnits
     plan: UnitPlan
@@ -467,28 +467,28 @@ def joined_sums(parts: Sequence[AgreementSums], context: AgreementContext) -> Ag
 
 def block_sums(reference: object, context: AgreementContext) -> AgreementSums:
     """Compute the sums of one block."""
-    ground = context.source.open(reference)
-    votes = count_votes(ground, context.votes)
-    decided = decided_here(ground, context.decisions)
+    block = context.source.open(reference)
+    votes = count_votes(block, context.votes)
+    decided = decided_here(block, context.decisions)
     return AgreementSums(
-        labels=ground.labels,
-        mentions=ints([len(mentions) for mentions in ground.mentions]),
-        pairs=PairSums.of(ground, context.plan),
-        levels=LevelSums.of(ground, compared_parties(context.source.presence), context.plan),
-        votes=VoteSums.of(ground, votes, by_document=context.plan.by_document),
-        differences=DifferenceSums.of(ground, votes, redact=context.redact),
-        tokens=TokenSums.of(ground, context.tokens, context.plan),
-        units=UnitSums.of(ground, context.plan),
-        gamma=gamma_of(ground) if context.gamma else {},
-        examples=() if context.redact else _examples(ground, votes, context.examples),
-        rows=OpenRows.of(ground, votes, redact=context.redact) if context.worksheet else OpenRows(),
-        majority=(accepted(ground, votes, decided, text=context.text),) if context.majority else (),
+        labels=block.labels,
+        mentions=ints([len(mentions) for mentions in block.mentions]),
+        pairs=PairSums.of(block, context.plan),
+        levels=LevelSums.of(block, compared_parties(context.source.presence), context.plan),
+        votes=VoteSums.of(block, votes, by_document=context.plan.by_document),
+        differences=DifferenceSums.of(block, votes, redact=context.redact),
+        tokens=TokenSums.of(block, context.tokens, context.plan),
+        units=UnitSums.of(block, context.plan),
+        gamma=gamma_of(block) if context.gamma else {},
+        examples=() if context.redact else _examples(block, votes, context.examples),
+        rows=OpenRows.of(block, votes, redact=context.redact) if context.worksheet else OpenRows(),
+        majority=(accepted(block, votes, decided, text=context.text),) if context.majority else (),
     )
 
 
-def _examples(ground: Shared, votes: Votes, most: int) -> tuple[Example, ...]:
+def _examples(block: Shared, votes: Votes, most: int) -> tuple[Example, ...]:
     """The sentences with the most mentions that some but not all of their annotators marked."""
-    distinct, corpus = ground.distinct, ground.corpus
+    distinct, corpus = block.distinct, block.corpus
     if corpus.without_text:
         return ()
     disputed = (votes.voters >= 2) & (votes.votes > 0) & (votes.votes < votes.voters)
@@ -497,22 +497,22 @@ def _examples(ground: Shared, votes: Votes, most: int) -> tuple[Example, ...]:
     result = []
     for sentence in order[number[order] > 0].tolist():
         first, last = np.searchsorted(distinct.sentence, [sentence, sentence + 1])
-        document = int(ground.document[sentence])
+        document = int(block.document[sentence])
         shown = DisagreementExample(
             document="",
             source=corpus.place(sentence),
             text=tuple(corpus.words(sentence)) if corpus.texts is None else (corpus.texts[sentence],),
-            annotators=tuple(name for i, name in enumerate(ground.annotators) if ground.present[i, document]),
+            annotators=tuple(name for i, name in enumerate(block.annotators) if block.present[i, document]),
             mentions=tuple(
                 DisagreementMention(
                     start=int(distinct.start[row]),
                     end=int(distinct.end[row]),
-                    label=ground.labels[int(distinct.label[row])],
-                    annotators=tuple(name for i, name in enumerate(ground.annotators) if distinct.by[i, row]),
+                    label=block.labels[int(distinct.label[row])],
+                    annotators=tuple(name for i, name in enumerate(block.annotators) if distinct.by[i, row]),
                 )
                 for row in range(int(first), int(last))
                 if votes.votes[row]
             ),
         )
-        result.append(Example(int(number[sentence]), int(ground.numbers[document]), shown))
+        result.append(Example(int(number[sentence]), int(block.numbers[document]), shown))
     return tuple(result)

@@ -33,27 +33,27 @@ class DifferenceSums(Struct, frozen=True, eq=False):
     texts: Mapping[tuple[int, str, str, str], int]  # annotator, kind, own text, text of the majority
 
     @classmethod
-    def of(cls, ground: Shared, votes: Votes, *, redact: bool) -> DifferenceSums:
+    def of(cls, block: Shared, votes: Votes, *, redact: bool) -> DifferenceSums:
         """Count a block."""
-        n = len(ground.annotators)
+        n = len(block.annotators)
         kinds, joins = np.zeros((n, len(KINDS)), dtype=np.int64), np.zeros(n, dtype=np.int64)
         labels: Counter[tuple[int, str, str]] = Counter()
         texts: Counter[tuple[int, str, str, str]] = Counter()
-        majority, marked = beside_majority(ground, votes)
-        shown = not redact and not ground.corpus.without_text
+        majority, marked = beside_majority(block, votes)
+        shown = not redact and not block.corpus.without_text
         for number in range(n):
             theirs, own = majority[number], marked[number]
             # Equal mentions are always paired with each other, so only the others need to be matched.
             others, mine = np.flatnonzero(theirs & ~own), np.flatnonzero(own & ~theirs)
-            for kind, gold, predicted in _events(ground, others, mine):
+            for kind, gold, predicted in _events(block, others, mine):
                 kinds[number, list(KINDS.values()).index(kind)] += 1
                 if gold is not None and predicted is not None and kind.startswith("label"):
-                    labels[number, _label(ground, predicted), _label(ground, gold)] += 1
+                    labels[number, _label(block, predicted), _label(block, gold)] += 1
                 if shown:
-                    found = (_text(ground, predicted), _text(ground, gold))
+                    found = (_text(block, predicted), _text(block, gold))
                     if max(map(len, found)) <= _LONGEST:
                         texts[number, kind, *found] += 1
-            joins[number] = _joining(ground, np.flatnonzero(theirs), mine)
+            joins[number] = _joining(block, np.flatnonzero(theirs), mine)
         return cls(ints(kinds), ints(joins), labels, texts)
 
     @classmethod
@@ -90,12 +90,12 @@ def differences(presence: Presence, sums: DifferenceSums) -> dict[str, Annotator
     return result
 
 
-def _events(ground: Shared, gold: Ints, own: Ints) -> Iterator[tuple[str, int | None, int | None]]:
+def _events(block: Shared, gold: Ints, own: Ints) -> Iterator[tuple[str, int | None, int | None]]:
     """Every difference: its kind, the row of the majority's mention, and that of the annotator's.
 
     A mention of the annotator counts once, with its best partner; one of the majority only if it is missed.
     """
-    matching = match(_mentions(ground, gold), _mentions(ground, own))
+    matching = match(_mentions(block, gold), _mentions(block, own))
     for row, (outcome, partner) in enumerate(
         zip(matching.predicted_outcome.tolist(), matching.predicted_partner.tolist(), strict=True)
     ):
@@ -104,10 +104,10 @@ def _events(ground: Shared, gold: Ints, own: Ints) -> Iterator[tuple[str, int | 
         yield KINDS["FN"], int(gold[row]), None
 
 
-def _mentions(ground: Shared, rows: Ints) -> Mentions:
-    distinct = ground.distinct
+def _mentions(block: Shared, rows: Ints) -> Mentions:
+    distinct = block.distinct
     pieces = [
-        pieces_of(ground, row) or ((int(distinct.start[row]), int(distinct.end[row])),)
+        pieces_of(block, row) or ((int(distinct.start[row]), int(distinct.end[row])),)
         for row in rows.tolist()
     ]
     return Mentions(
@@ -115,14 +115,14 @@ def _mentions(ground: Shared, rows: Ints) -> Mentions:
         start=ints(distinct.start[rows]),
         end=ints(distinct.end[rows]),
         label=codes(distinct.label[rows]),
-        labels=ground.labels,
+        labels=block.labels,
         parts=Parts.of(pieces) if bool(distinct.shape[rows].any()) else None,
     )
 
 
-def _joining(ground: Shared, gold: Ints, own: Ints) -> int:
+def _joining(block: Shared, gold: Ints, own: Ints) -> int:
     """How many mentions of an annotator hold at least two separate mentions of the majority."""
-    distinct, joins = ground.distinct, 0
+    distinct, joins = block.distinct, 0
     by_sentence: dict[int, list[tuple[int, int]]] = {}
     for row in gold.tolist():
         by_sentence.setdefault(int(distinct.sentence[row]), []).append(
@@ -139,12 +139,12 @@ def _joining(ground: Shared, gold: Ints, own: Ints) -> int:
     return joins
 
 
-def _label(ground: Shared, row: int) -> str:
-    return ground.labels[int(ground.distinct.label[row])]
+def _label(block: Shared, row: int) -> str:
+    return block.labels[int(block.distinct.label[row])]
 
 
-def _text(ground: Shared, row: int | None) -> str:
+def _text(block: Shared, row: int | None) -> str:
     if row is None:
         return ""
-    distinct = ground.distinct
-    return text_of(ground, int(distinct.sentence[row]), int(distinct.start[row]), int(distinct.end[row]))
+    distinct = block.distinct
+    return text_of(block, int(distinct.sentence[row]), int(distinct.start[row]), int(distinct.end[row]))

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 ONLY = "the only document"  # name of an added column that keeps all rows in one block
 
 
-class FrameGround(Struct, frozen=True, eq=False):
-    """A `GroundSource` whose documents are rows of a frame, in blocks of whole documents.
+class FrameDocuments(Struct, frozen=True, eq=False):
+    """A `SharedSource` whose documents are rows of a frame, in blocks of whole documents.
 
     Without a column of documents, all rows form a single document, which may span several blocks.
     """
@@ -80,7 +80,7 @@ class ColumnsLook(Struct, frozen=True, eq=False):
     readings: tuple[Reading, ...]  # of each column
 
 
-def frame_ground(
+def frame_documents(
     frame: DataFrame,
     annotators: object,
     systems: object,
@@ -88,7 +88,7 @@ def frame_ground(
     engine: Engine | None,
     *,
     whole: bool,
-) -> tuple[FrameGround, Sequence[Reading], FrameEngine]:
+) -> tuple[FrameDocuments, Sequence[Reading], FrameEngine]:
     """Divide a frame into blocks held by the executors; also return how each column was read, and the engine.
 
     Args:
@@ -130,7 +130,7 @@ def frame_ground(
         marked=not stretched,
         unit=looks[0].unit,
     )
-    ground = FrameGround(
+    shared = FrameDocuments(
         blocks, presence, stretched, offsets([len(look.names) for look in looks]),
         offsets([look.tokens for look in looks]),
     )  # fmt: skip
@@ -143,7 +143,7 @@ def frame_ground(
             strict=True,
         )
     ]
-    return ground, readings, runner
+    return shared, readings, runner
 
 
 def _columns(annotators: object, systems: object) -> tuple[list[str], dict[str, object]]:

@@ -34,15 +34,15 @@ class UnitPlan(Struct, frozen=True):
         """Whether neighbours are joined."""
         return self.items > MOST_UNITS
 
-    def of_documents(self, ground: Shared, most: int = MOST_UNITS) -> Ints:
+    def of_documents(self, block: Shared, most: int = MOST_UNITS) -> Ints:
         """The unit of each document of a block; the same for all if units are sentences."""
-        return self._units(ground.numbers, most) if self.by_document else ints(np.zeros(len(ground.numbers)))
+        return self._units(block.numbers, most) if self.by_document else ints(np.zeros(len(block.numbers)))
 
-    def of_sentences(self, ground: Shared) -> Ints:
+    def of_sentences(self, block: Shared) -> Ints:
         """The unit of each sentence of a block."""
         if self.by_document:
-            return ints(self.of_documents(ground)[ground.document])
-        return self._units(ints(ground.sentence + np.arange(len(ground.corpus))), MOST_UNITS)
+            return ints(self.of_documents(block)[block.document])
+        return self._units(ints(block.sentence + np.arange(len(block.corpus))), MOST_UNITS)
 
     def _units(self, item: Ints, most: int) -> Ints:
         return ints(item if self.items <= most else item * most // self.items)

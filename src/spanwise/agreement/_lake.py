@@ -19,9 +19,9 @@ from spanwise.agreement._shared import (
     Presence,
     Shared,
     block_of,
-    build_ground,
     check_parties,
     counted_keys,
+    on_one_text,
     placed,
 )
 from spanwise.agreement._sources import WHO, named_annotators
@@ -73,9 +73,9 @@ class FileIndex(Struct, frozen=True, eq=False):
     dropped: int = 0
 
 
-def lake_ground(
+def lake_documents(
     engine: SparkEngine, annotators: object, systems: object, reading: ReadKeywords, *, whole: bool
-) -> tuple[LakeGround, Sequence[Reading], FrameEngine] | None:
+) -> tuple[LakeDocuments, Sequence[Reading], FrameEngine] | None:
     """Gather the documents in blocks held by the executors; also return how each source was read.
 
     With `whole`, a single document is not split. Returns None if some annotators do not have their own
@@ -106,7 +106,7 @@ def lake_ground(
         list(sides[0]), list(sides[1]), [own.keys for own in documents], [own.names for own in documents],
         marked=marked, unit=units[0],
     )  # fmt: skip
-    ground = _cut_ground(
+    shared = _cut_documents(
         placement, documents, borders, source=lakes[0][0].source, stretched=kind == "whole", whole=whole
     )
     routes = [
@@ -114,7 +114,7 @@ def lake_ground(
         for own, numbers in zip(documents, placement.documents, strict=True)
     ]
     readings = [_reading(lake, files) for files, (lake, _) in zip(indexed, lakes, strict=True)]
-    return ground, readings, _gathered(engine, ground, lakes, routes)
+    return shared, readings, _gathered(engine, shared, lakes, routes)
 
 
 def _paths(given: Any, what: str) -> dict[str, str] | None:
@@ -323,8 +323,8 @@ class Routes(Struct, frozen=True, eq=False):
     begins: Mapping[str, int]  # by file: the number of its first sentence
 
 
-class LakeGround(Struct, frozen=True, eq=False):
-    """A `GroundSource` whose documents are held by the executors.
+class LakeDocuments(Struct, frozen=True, eq=False):
+    """A `SharedSource` whose documents are held by the executors.
 
     If no documents are marked and all parties hold the same sentences, stretches of sentences take the role
     of documents; all of them belong to the only document. Both are called pieces below.
@@ -379,7 +379,7 @@ class LakeGround(Struct, frozen=True, eq=False):
         holder = [
             (party, int(np.searchsorted(documents[party], number))) for number, party in enumerate(first_of)
         ]
-        corpus, first, mentions = build_ground(whole, corpora, starts, documents, holder)
+        corpus, first, mentions = on_one_text(whole, corpora, starts, documents, holder)
         document = np.repeat(np.arange(end - begin), np.diff(first))
         numbers = ints(np.arange(begin, end))
         if not self.of_first:  # drop what is specific to one file
@@ -396,7 +396,7 @@ class LakeGround(Struct, frozen=True, eq=False):
         )  # fmt: skip
 
 
-def _cut_ground(
+def _cut_documents(
     placement: DocumentPlacement,
     documents: Sequence[PartyDocuments],
     borders: Sequence[int],
@@ -404,7 +404,7 @@ def _cut_ground(
     source: str,
     stretched: bool,
     whole: bool,
-) -> LakeGround:
+) -> LakeDocuments:
     """Divide the documents into blocks, which also end where a file of the first party ends.
 
     This way the sentences of a block come from one file and keep their line numbers. With `whole`, a single
@@ -430,19 +430,19 @@ def _cut_ground(
             system_present=presence.system_present[:, :1],
         )
     edges = ints([*cuts, len(sizes)])
-    return LakeGround(
+    return LakeDocuments(
         source, presence, stretched, present, first, offsets(lengths), edges, of_first,
         documents[0].called if of_first else None,
     )  # fmt: skip
 
 
 def _gathered(
-    engine: SparkEngine, ground: LakeGround, lakes: Sequence[tuple[Lake, RDD]], routes: Sequence[Routes]
+    engine: SparkEngine, shared: LakeDocuments, lakes: Sequence[tuple[Lake, RDD]], routes: Sequence[Routes]
 ) -> FrameEngine:
     """Gather the parts of each block on one executor."""
-    context, blocks = engine.session.sparkContext, len(ground.cuts) - 1
+    context, blocks = engine.session.sparkContext, len(shared.cuts) - 1
     number = min(engine.partitions or max(context.defaultParallelism, 1), blocks)
-    sent = context.broadcast(Sent.of((ground.cuts, [lake for lake, _ in lakes], list(routes))))
+    sent = context.broadcast(Sent.of((shared.cuts, [lake for lake, _ in lakes], list(routes))))
     pieces = context.union([
         rdd.mapPartitions(partial(_cut, party, sent)) for party, (_, rdd) in enumerate(lakes)
     ])  # fmt: skip

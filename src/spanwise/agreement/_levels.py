@@ -55,21 +55,21 @@ class LevelSums(Struct, frozen=True, eq=False):
     table: Ints  # units × compared parties × [both, marks]
 
     @classmethod
-    def of(cls, ground: Shared, parties: Sequence[Compared], plan: UnitPlan) -> LevelSums:
+    def of(cls, block: Shared, parties: Sequence[Compared], plan: UnitPlan) -> LevelSums:
         """Count a block."""
-        n, distinct = len(ground.annotators), ground.distinct
-        document = ground.document[distinct.sentence]
-        numbers = plan.of_sentences(ground)
+        n, distinct = len(block.annotators), block.distinct
+        document = block.document[distinct.sentence]
+        numbers = plan.of_sentences(block)
         begin = int(numbers.min(initial=0)) if len(numbers) else 0
         size = int(numbers.max(initial=-1)) - begin + 1 if len(numbers) else 0
         unit = numbers[distinct.sentence] - begin
-        shared = ground.present.sum(axis=0) >= 2
+        shared = block.present.sum(axis=0) >= 2
         table = np.zeros((size, len(parties), 2), dtype=np.int64)
         for at, pair in enumerate(parties):
-            counts = ground.present[pair.first] & shared
-            counts = counts & (ground.present[pair.second] if pair.second < n else True)
+            counts = block.present[pair.first] & shared
+            counts = counts & (block.present[pair.second] if pair.second < n else True)
             if pair.within is not None:
-                counts = counts & ground.system_present[pair.within]
+                counts = counts & block.system_present[pair.within]
             one, other = (distinct.by[party] & counts[document] for party in (pair.first, pair.second))
             table[:, at, 0] = np.bincount(unit[one & other], minlength=size)
             table[:, at, 1] = np.bincount(unit[one], minlength=size) + np.bincount(

@@ -36,15 +36,15 @@ def check_votes(least: int | None, annotators: int) -> None:
         raise ChoiceError(f"votes is {least}, but must be from 1 to {annotators}, the number of annotators.")
 
 
-def count_votes(ground: Shared, least: int | None) -> Votes:
+def count_votes(block: Shared, least: int | None) -> Votes:
     """Count the votes; a mention is accepted by more than half of them, or by at least `least` if given.
 
     Only documents that two or more annotators have count. Ties are not accepted.
     """
-    n = len(ground.annotators)
-    distinct = ground.distinct
+    n = len(block.annotators)
+    distinct = block.distinct
     votes = ints(distinct.by[:n].sum(axis=0))
-    voters = ints(ground.present.sum(axis=0)[ground.document[distinct.sentence]])
+    voters = ints(block.present.sum(axis=0)[block.document[distinct.sentence]])
     shared = voters >= 2
     tied = shared & (2 * votes == voters)
     accepted = shared & (2 * votes > voters)
@@ -67,11 +67,11 @@ class VoteSums(Struct, frozen=True, eq=False):
     overlaps: Ints  # systems × [both, system, majority of all]
 
     @classmethod
-    def of(cls, ground: Shared, votes: Votes, *, by_document: bool) -> VoteSums:
+    def of(cls, block: Shared, votes: Votes, *, by_document: bool) -> VoteSums:
         """Count a block."""
-        n, distinct = len(ground.annotators), ground.distinct
-        document = ground.document[distinct.sentence]
-        target = _targets(ground, votes, by_document=by_document)
+        n, distinct = len(block.annotators), block.distinct
+        document = block.document[distinct.sentence]
+        target = _targets(block, votes, by_document=by_document)
         shared = (votes.voters >= 2) & (votes.votes > 0)
         fates = (
             votes.accepted,
@@ -81,8 +81,8 @@ class VoteSums(Struct, frozen=True, eq=False):
         )
         own = distinct.by[:n] & target.counts[:, document]
         tables, overlaps = [], []
-        for number in range(len(ground.systems)):
-            in_document = ground.system_present[number][document]
+        for number in range(len(block.systems)):
+            in_document = block.system_present[number][document]
             predicted = distinct.by[n + number]
             mine = predicted & (votes.voters >= 2)
             gold = votes.accepted & in_document
@@ -132,26 +132,26 @@ class _Targets(Struct, frozen=True, eq=False):
     units: int
 
 
-def _targets(ground: Shared, votes: Votes, *, by_document: bool) -> _Targets:
+def _targets(block: Shared, votes: Votes, *, by_document: bool) -> _Targets:
     """For each annotator, the majority of the others in the documents shared with another."""
-    n = len(ground.annotators)
-    distinct = ground.distinct
-    document = ground.document[distinct.sentence]
-    counts = ground.present & (ground.present.sum(axis=0) >= 2)
+    n = len(block.annotators)
+    distinct = block.distinct
+    document = block.document[distinct.sentence]
+    counts = block.present & (block.present.sum(axis=0) >= 2)
     others = votes.votes[None, :] - distinct.by[:n]
     majority = (2 * others > (votes.voters - 1)[None, :]) & counts[:, document]
     unit = document if by_document else distinct.sentence
-    units = len(ground.numbers) if by_document else len(ground.corpus)
+    units = len(block.numbers) if by_document else len(block.corpus)
     return _Targets(majority, np.asarray(counts), ints(unit), units)
 
 
-def beside_majority(ground: Shared, votes: Votes) -> tuple[Bools, Bools]:
+def beside_majority(block: Shared, votes: Votes) -> tuple[Bools, Bools]:
     """For each annotator, the accepted mentions of the documents that count, and the annotator's own there.
 
     Where only two annotators have a document, the other's mentions stand for the majority.
     """
-    n, distinct = len(ground.annotators), ground.distinct
-    counts = (ground.present & (ground.present.sum(axis=0) >= 2))[:, ground.document[distinct.sentence]]
+    n, distinct = len(block.annotators), block.distinct
+    counts = (block.present & (block.present.sum(axis=0) >= 2))[:, block.document[distinct.sentence]]
     own = distinct.by[:n]
     others = np.where(votes.voters[None, :] == 2, votes.votes[None, :] > own, votes.accepted[None, :])
     return np.asarray(others & counts), np.asarray(own & counts)
@@ -239,9 +239,9 @@ class OpenRows(Struct, frozen=True, eq=False):
     others: tuple[tuple[object, ...], ...] = ()
 
     @classmethod
-    def of(cls, ground: Shared, votes: Votes, *, redact: bool) -> OpenRows:
+    def of(cls, block: Shared, votes: Votes, *, redact: bool) -> OpenRows:
         """One row per mention that some annotators of its document marked and others did not."""
-        distinct = ground.distinct
+        distinct = block.distinct
         disputed = (votes.voters >= 2) & (votes.votes > 0) & (votes.votes < votes.voters)
         sides: tuple[list[tuple[object, ...]], list[tuple[object, ...]]] = ([], [])
         for row in np.flatnonzero(disputed).tolist():
@@ -250,18 +250,18 @@ class OpenRows(Struct, frozen=True, eq=False):
             )
             sides[0 if votes.tied[row] else 1].append(
                 (
-                    int(ground.numbers[ground.document[sentence]]),
-                    ground.sentence + sentence + 1,
+                    int(block.numbers[block.document[sentence]]),
+                    block.sentence + sentence + 1,
                     start,
                     end,
-                    ground.labels[int(distinct.label[row])],
-                    "" if redact else text_of(ground, sentence, start, end),
+                    block.labels[int(distinct.label[row])],
+                    "" if redact else text_of(block, sentence, start, end),
                     int(votes.votes[row]),
                     int(votes.voters[row]),
-                    " ".join(name for i, name in enumerate(ground.annotators) if distinct.by[i, row]),
+                    " ".join(name for i, name in enumerate(block.annotators) if distinct.by[i, row]),
                     "tie" if votes.tied[row] else "yes" if votes.accepted[row] else "no",
                     "",
-                    "" if redact else context_of(ground, sentence, start, end),
+                    "" if redact else context_of(block, sentence, start, end),
                 )
             )
         return cls(tuple(sides[0]), tuple(sides[1]))
@@ -280,9 +280,9 @@ class OpenRows(Struct, frozen=True, eq=False):
         return to_csv([COLUMNS, *rows])
 
 
-def text_of(ground: Shared, sentence: int, start: int, end: int | None) -> str:
+def text_of(block: Shared, sentence: int, start: int, end: int | None) -> str:
     """The text of part of a sentence; empty if there is no text."""
-    corpus = ground.corpus
+    corpus = block.corpus
     if corpus.without_text:
         return ""
     if corpus.texts is not None:
@@ -293,14 +293,14 @@ def text_of(ground: Shared, sentence: int, start: int, end: int | None) -> str:
 AROUND = 60  # characters of context on each side of a mention
 
 
-def context_of(ground: Shared, sentence: int, start: int, end: int) -> str:
+def context_of(block: Shared, sentence: int, start: int, end: int) -> str:
     """The line around a mention, at most 60 characters on each side; a cut is marked by …."""
-    if ground.corpus.without_text:
+    if block.corpus.without_text:
         return ""
     before, own, after = (
-        text_of(ground, sentence, first, last) for first, last in ((0, start), (start, end), (end, None))
+        text_of(block, sentence, first, last) for first, last in ((0, start), (start, end), (end, None))
     )
-    blank = "" if ground.corpus.texts is not None else " "
+    blank = "" if block.corpus.texts is not None else " "
     left, right = before.split("\n")[-1], after.split("\n")[0]
     first = left if len(left) <= AROUND else "…" + left[-AROUND:]
     last = right if len(right) <= AROUND else right[:AROUND] + "…"
@@ -351,12 +351,12 @@ def _row(line: Mapping[str, str], where: str, sentences: int) -> Row:
     return sentence, start, end, label
 
 
-def decided_here(ground: Shared, decisions: Sequence[Decision]) -> dict[Row, bool]:
+def decided_here(block: Shared, decisions: Sequence[Decision]) -> dict[Row, bool]:
     """The decisions on mentions in a block, with sentences numbered within the block."""
-    corpus, accepted_here = ground.corpus, {}
+    corpus, accepted_here = block.corpus, {}
     for decision in decisions:
         sentence, start, end, label = decision.row
-        own = sentence - ground.sentence
+        own = sentence - block.sentence
         if not 0 <= own < len(corpus):
             continue
         size = int(corpus.lengths[own]) if corpus.texts is None else len(corpus.texts[own])
@@ -365,21 +365,21 @@ def decided_here(ground: Shared, decisions: Sequence[Decision]) -> dict[Row, boo
                 f"{decision.where}: the mention [{start}, {end}) is not inside sentence {sentence + 1}.\n"
                 "Positions are half-open and count from 0."
             )
-        _check_words(ground, decision, own)
+        _check_words(block, decision, own)
         accepted_here[own, start, end, label] = decision.accepted
     return accepted_here
 
 
-def _check_words(ground: Shared, decision: Decision, own: int) -> None:
+def _check_words(block: Shared, decision: Decision, own: int) -> None:
     """Refuse a decision if its mention or its sentence has other words in the annotators' files."""
-    if ground.corpus.without_text:
+    if block.corpus.without_text:
         return
     sentence, start, end, _ = decision.row
-    whole = text_of(ground, own, 0, None)
+    whole = text_of(block, own, 0, None)
     for what, said, found, same in (
         # Earlier versions wrote the whole sentence as context.
-        ("sentence", decision.context, context_of(ground, own, start, end), (whole,)),
-        ("mention", decision.text, text_of(ground, own, start, end), ()),
+        ("sentence", decision.context, context_of(block, own, start, end), (whole,)),
+        ("mention", decision.text, text_of(block, own, start, end), ()),
     ):
         if said and not any(same_cell(said, text) for text in (found, *same)):
             said, found = (text if len(text) <= 60 else f"{text[:60]}…" for text in (said, found))
@@ -397,23 +397,23 @@ class AcceptedMentions(Struct, frozen=True, eq=False):
     corpus: Corpus | None  # their text, if requested
 
 
-def accepted(ground: Shared, votes: Votes, decisions: Mapping[Row, bool], *, text: bool) -> AcceptedMentions:
+def accepted(block: Shared, votes: Votes, decisions: Mapping[Row, bool], *, text: bool) -> AcceptedMentions:
     """The accepted mentions of a block, with decisions applied."""
-    distinct = ground.distinct
+    distinct = block.distinct
     taken = votes.accepted.copy()
     added: list[Row] = []
-    row_index = _by_row(ground) if decisions else {}
+    row_index = _by_row(block) if decisions else {}
     for row, answer in decisions.items():
         if row in row_index:
             taken[row_index[row]] = answer
         elif answer:
             added.append(row)
-    kept = ground.present.sum(axis=0) >= 2
-    sentence_kept = kept[ground.document]
+    kept = block.present.sum(axis=0) >= 2
+    sentence_kept = kept[block.document]
     rows = np.flatnonzero(taken & sentence_kept[distinct.sentence])
     listed = [
         (int(distinct.sentence[row]), int(distinct.start[row]), int(distinct.end[row]),
-         ground.labels[int(distinct.label[row])], pieces_of(ground, row))
+         block.labels[int(distinct.label[row])], pieces_of(block, row))
         for row in rows.tolist()
     ] + [(*row, ()) for row in added if sentence_kept[row[0]]]  # fmt: skip
     listed.sort()
@@ -422,19 +422,19 @@ def accepted(ground: Shared, votes: Votes, decisions: Mapping[Row, bool], *, tex
     if any(row[4] for row in listed):
         mentions = replace(mentions, parts=Parts.of([row[4] or ((row[1], row[2]),) for row in listed]))
     size = int(sentence_kept.sum())
-    corpus = kept_text(ground.corpus, ground.document, np.asarray(kept)) if text else None
+    corpus = kept_text(block.corpus, block.document, np.asarray(kept)) if text else None
     return AcceptedMentions(mentions, size, corpus)
 
 
-def pieces_of(ground: Shared, row: int) -> tuple[tuple[int, int], ...]:
+def pieces_of(block: Shared, row: int) -> tuple[tuple[int, int], ...]:
     """The pieces of a discontinuous mention; none if it is contiguous."""
-    shape = int(ground.distinct.shape[row])
-    return ground.distinct.pieces[shape - 1] if shape else ()
+    shape = int(block.distinct.shape[row])
+    return block.distinct.pieces[shape - 1] if shape else ()
 
 
-def _by_row(ground: Shared) -> dict[Row, int]:
-    distinct = ground.distinct
-    names = [ground.labels[code] for code in distinct.label.tolist()]
+def _by_row(block: Shared) -> dict[Row, int]:
+    distinct = block.distinct
+    names = [block.labels[code] for code in distinct.label.tolist()]
     columns = (distinct.sentence.tolist(), distinct.start.tolist(), distinct.end.tolist(), names)
     return {row: number for number, row in enumerate(zip(*columns, strict=True))}
 

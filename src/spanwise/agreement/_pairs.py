@@ -73,19 +73,19 @@ class PairSums(Struct, frozen=True, eq=False):
     outcomes: Ints  # ordered pairs × outcomes
 
     @classmethod
-    def of(cls, ground: Shared, plan: UnitPlan) -> PairSums:
+    def of(cls, block: Shared, plan: UnitPlan) -> PairSums:
         """Count a block."""
-        n, distinct = len(ground.annotators), ground.distinct
-        document, by = ground.document[distinct.sentence], distinct.by[:n]
-        present = ground.present.astype(np.int64)
-        both, sizes = _by_document(by, document, len(ground.numbers))
-        label_both, label_sizes = _by_label(by, document, distinct.label, ground)
-        span, span_document, labelled = _spans(ground)
-        spans = _by_document(span, span_document, len(ground.numbers))
+        n, distinct = len(block.annotators), block.distinct
+        document, by = block.document[distinct.sentence], distinct.by[:n]
+        present = block.present.astype(np.int64)
+        both, sizes = _by_document(by, document, len(block.numbers))
+        label_both, label_sizes = _by_label(by, document, distinct.label, block)
+        span, span_document, labelled = _spans(block)
+        spans = _by_document(span, span_document, len(block.numbers))
         return cls(
-            ground.numbers, both, sizes, label_both, ints(label_sizes @ present.T),
+            block.numbers, both, sizes, label_both, ints(label_sizes @ present.T),
             ints(spans[0].sum(axis=0)), ints(spans[1].T @ present.T),
-            _on_spans(labelled, plan.of_documents(ground)[span_document]), _outcomes(ground),
+            _on_spans(labelled, plan.of_documents(block)[span_document]), _outcomes(block),
         )  # fmt: skip
 
     @classmethod
@@ -125,9 +125,9 @@ def _by_document(by: Bools, document: Ints, documents: int) -> tuple[Ints, Ints]
     return ints(np.stack(columns, axis=1)), ints(np.stack(sizes, axis=1))
 
 
-def _by_label(by: Bools, document: Ints, label: Ints, ground: Shared) -> tuple[Ints, Ints]:
+def _by_label(by: Bools, document: Ints, label: Ints, block: Shared) -> tuple[Ints, Ints]:
     """By label: the mentions that each pair has in common, and those of each annotator by document."""
-    n, labels, documents = len(by), len(ground.labels), len(ground.numbers)
+    n, labels, documents = len(by), len(block.labels), len(block.numbers)
     both = [np.bincount(label[by[i] & by[j]], minlength=labels) for i, j in combinations(range(n), 2)]
     cell = label * documents + document
     sizes = [np.bincount(cell[own], minlength=labels * documents).reshape(labels, documents) for own in by]
@@ -227,9 +227,9 @@ def means(
     )
 
 
-def _spans(ground: Shared) -> tuple[Bools, Ints, Ints]:
+def _spans(block: Shared) -> tuple[Bools, Ints, Ints]:
     """For each span: who marked it, its document, and each annotator's label (-1: none, -2: several)."""
-    distinct, n = ground.distinct, len(ground.annotators)
+    distinct, n = block.distinct, len(block.annotators)
     columns = (distinct.sentence, distinct.start, distinct.end, distinct.shape)
     new = np.ones(len(distinct), dtype=bool)
     if len(distinct):
@@ -244,7 +244,7 @@ def _spans(ground: Shared) -> tuple[Bools, Ints, Ints]:
         by[party] = times > 0
         label[party, number[rows]] = distinct.label[rows]
         label[party, times > 1] = -2
-    return by, ground.document[distinct.sentence[new]], ints(label)
+    return by, block.document[distinct.sentence[new]], ints(label)
 
 
 def _on_spans(labelled: Ints, unit: Ints) -> Cells:
@@ -262,33 +262,33 @@ def _on_equal_spans(cells: Cells, kappa: float | None) -> LabelAgreement:
     return LabelAgreement(spans=whole, equal=equal, share=plain(ratio(equal, whole)), kappa=kappa)
 
 
-def _outcomes(ground: Shared) -> Ints:
+def _outcomes(block: Shared) -> Ints:
     """The fair outcomes of each ordered pair.
 
     Equal mentions are always TP, so only the others need to be matched. Sentences are independent, so many
     pairs can be matched at once by giving each pair its own sentence numbers.
     """
-    n = len(ground.annotators)
+    n = len(block.annotators)
     pair_number = {pair: number for number, pair in enumerate(_ordered(n))}
     counts = np.zeros((len(pair_number), len(OUTCOMES)), dtype=np.int64)
-    numbers = _rows_of_distinct(ground)
+    numbers = _rows_of_distinct(block)
     batch: list[tuple[int, Mentions, Mentions]] = []
     size = 0
     for i, j in combinations(range(n), 2):
-        both = ground.present[i] & ground.present[j]
+        both = block.present[i] & block.present[j]
         sides = []
         for own, other in ((i, j), (j, i)):
-            mentions = ground.mentions[own]
-            here = both[ground.document[mentions.sentence]]
-            common = ground.distinct.by[other, numbers[own]]
+            mentions = block.mentions[own]
+            here = both[block.document[mentions.sentence]]
+            common = block.distinct.by[other, numbers[own]]
             counts[pair_number[own, other], 0] = (here & common).sum()
             sides.append(mentions.take(np.flatnonzero(here & ~common)))
         batch += [(pair_number[i, j], sides[0], sides[1]), (pair_number[j, i], sides[1], sides[0])]
         size += 2 * (len(sides[0]) + len(sides[1]))
         if size > _STACKED:
-            counts += _matched(batch, len(ground.corpus), len(pair_number))
+            counts += _matched(batch, len(block.corpus), len(pair_number))
             batch, size = [], 0
-    return ints(counts + _matched(batch, len(ground.corpus), len(pair_number)))
+    return ints(counts + _matched(batch, len(block.corpus), len(pair_number)))
 
 
 def _ordered(n: int) -> list[tuple[int, int]]:
@@ -313,11 +313,11 @@ def pooled(outcomes: Ints) -> dict[str, int]:
     return counts
 
 
-def _rows_of_distinct(ground: Shared) -> list[Ints]:
+def _rows_of_distinct(block: Shared) -> list[Ints]:
     """For each annotator, the index of each of their mentions among the distinct mentions."""
-    distinct = ground.distinct
+    distinct = block.distinct
     result = []
-    for party, mentions in enumerate(ground.mentions):
+    for party, mentions in enumerate(block.mentions):
         rows = np.flatnonzero(distinct.by[party])
         # Distinct mentions are sorted by sentence, start, end, shape and label, so sort these alike.
         shape = np.zeros(len(mentions), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The text that annotators share (the ground), whole or in blocks, and counts that add up over blocks."""
+"""The text that annotators share, whole or in blocks, and counts that add up over blocks."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Shared(Struct, frozen=True, eq=False):
         return tuple(self.mentions[0].labels)
 
 
-class GroundSource(Protocol):
+class SharedSource(Protocol):
     """Documents in blocks; a source and its references can be pickled."""
 
     @property
@@ -162,7 +162,7 @@ def check_parties(annotators: Sequence[str], units: Sequence[Unit], paths: Seque
 
 def combine_annotations(
     annotators: Mapping[str, Annotation], systems: Mapping[str, Annotation]
-) -> InMemoryGround:
+) -> InMemoryDocuments:
     """Combine all annotations on one shared text.
 
     Documents are matched by name if all files name them, otherwise by text. If no documents are marked, each
@@ -188,10 +188,10 @@ def combine_annotations(
     keys, names, marked = _keys(corpora)
     placement = placed(list(annotators), list(systems), keys, names, marked=marked, unit=corpora[0].unit)
     starts = [_starts(corpus, len(own)) for corpus, own in zip(corpora, keys, strict=True)]
-    corpus, first, mentions = build_ground(
+    corpus, first, mentions = on_one_text(
         list(parties.values()), corpora, starts, placement.documents, placement.holder
     )
-    return InMemoryGround.of(corpus, first, mentions, placement.presence)
+    return InMemoryDocuments.of(corpus, first, mentions, placement.presence)
 
 
 def _ordered(party: Annotation, first: Corpus) -> Annotation:
@@ -226,7 +226,7 @@ def _refuse_unlike(
         left.remove(name)
 
 
-def build_ground(
+def on_one_text(
     annotations: Sequence[Annotation],
     corpora: Sequence[Corpus],
     starts: Sequence[Ints],
@@ -237,14 +237,14 @@ def build_ground(
 
     All corpora must share one vocabulary. The text of every party is checked against the corpus.
     """
-    corpus = _ground(corpora, starts, holder)
+    corpus = _shared_text(corpora, starts, holder)
     sizes = [int(starts[party][index + 1] - starts[party][index]) for party, index in holder]
     first = offsets(sizes)
-    on_ground = [
-        _on_ground(annotation, own, begins, numbers, first, corpus)
+    on_text = [
+        _on_shared_text(annotation, own, begins, numbers, first, corpus)
         for annotation, own, begins, numbers in zip(annotations, corpora, starts, documents, strict=True)
     ]
-    return corpus, first, tuple(with_one_labelling(on_ground))
+    return corpus, first, tuple(with_one_labelling(on_text))
 
 
 def block_of(
@@ -276,8 +276,8 @@ def block_of(
     )
 
 
-class InMemoryGround(Struct, frozen=True, eq=False):
-    """The ground in memory, divided into blocks between documents, or within a single document."""
+class InMemoryDocuments(Struct, frozen=True, eq=False):
+    """The shared documents in memory, divided into blocks between documents, or within a single document."""
 
     corpus: Corpus
     first: Ints  # the first sentence of each document, and the end
@@ -288,8 +288,8 @@ class InMemoryGround(Struct, frozen=True, eq=False):
     @classmethod
     def of(
         cls, corpus: Corpus, first: Ints, mentions: tuple[Mentions, ...], presence: Presence
-    ) -> InMemoryGround:
-        """Divide the ground into blocks of about `BLOCK_TOKENS` tokens."""
+    ) -> InMemoryDocuments:
+        """Divide the documents into blocks of about `BLOCK_TOKENS` tokens."""
         return cls(corpus, first, mentions, presence, tuple(_cuts(corpus, first)))
 
     @property
@@ -302,7 +302,7 @@ class InMemoryGround(Struct, frozen=True, eq=False):
         """Whether the only document is split between several blocks."""
         return len(self.first) == 2 and len(self.cuts) > 2
 
-    def whole(self) -> InMemoryGround:
+    def whole(self) -> InMemoryDocuments:
         """A copy with everything in one block."""
         return replace(self, cuts=(0, len(self.corpus)))
 
@@ -452,7 +452,9 @@ def _same_text(first: Corpus, second: Corpus) -> bool:
     return np.array_equal(first.sentences, second.sentences) and np.array_equal(first.tokens, second.tokens)
 
 
-def _ground(corpora: Sequence[Corpus], starts: Sequence[Ints], holder: Sequence[tuple[int, int]]) -> Corpus:
+def _shared_text(
+    corpora: Sequence[Corpus], starts: Sequence[Ints], holder: Sequence[tuple[int, int]]
+) -> Corpus:
     """One corpus of the documents in `holder`, each a pair of party and index."""
     parties = {party for party, _ in holder}
     whole = corpora[0]
@@ -493,21 +495,21 @@ def _joined(columns: Sequence[Ints]) -> Ints:
     return ints(np.concatenate(columns)) if columns else ints([])
 
 
-def _on_ground(
+def _on_shared_text(
     annotation: Annotation, own: Corpus, starts: Ints, documents: Ints, first: Ints, corpus: Corpus
 ) -> Mentions:
     """The mentions of one party on the shared text, after checking that its own text is the same."""
     sizes = np.diff(starts)
     kept = documents >= 0
-    ground_sentence = np.full(len(own), -1, dtype=np.int64)
+    shared_sentence = np.full(len(own), -1, dtype=np.int64)
     own_sentence = run_positions(starts[:-1][kept], sizes[kept])
     expected = np.diff(first)[documents[kept]]
     differs = sizes[kept] != expected
     if differs.any():
         raise InputError(_differs(own, int(starts[:-1][kept][differs.argmax()]), corpus, None))
-    ground_sentence[own_sentence] = run_positions(first[:-1][documents[kept]], sizes[kept])
-    _check_text(own, own_sentence, corpus, ground_sentence[own_sentence])
-    sentence = ground_sentence[annotation.mentions.sentence]
+    shared_sentence[own_sentence] = run_positions(first[:-1][documents[kept]], sizes[kept])
+    _check_text(own, own_sentence, corpus, shared_sentence[own_sentence])
+    sentence = shared_sentence[annotation.mentions.sentence]
     chosen = np.flatnonzero(sentence >= 0)
     chosen = chosen[np.argsort(sentence[chosen], kind="stable")]
     taken = _taken(annotation.mentions, chosen)
@@ -518,28 +520,28 @@ def _taken(mentions: Mentions, rows: Ints) -> Mentions:
     return mentions if np.array_equal(rows, np.arange(len(mentions))) else mentions.take(rows)
 
 
-def _check_text(own: Corpus, own_sentence: Ints, corpus: Corpus, on_ground: Ints) -> None:
+def _check_text(own: Corpus, own_sentence: Ints, corpus: Corpus, on_text: Ints) -> None:
     if own.texts is not None and corpus.texts is not None:
-        for sentence, ground_sentence in zip(own_sentence.tolist(), on_ground.tolist(), strict=True):
-            if own.texts[sentence] != corpus.texts[ground_sentence]:
-                raise InputError(_differs(own, sentence, corpus, ground_sentence))
+        for sentence, shared_sentence in zip(own_sentence.tolist(), on_text.tolist(), strict=True):
+            if own.texts[sentence] != corpus.texts[shared_sentence]:
+                raise InputError(_differs(own, sentence, corpus, shared_sentence))
         return
-    unequal = own.lengths[own_sentence] != corpus.lengths[on_ground]
+    unequal = own.lengths[own_sentence] != corpus.lengths[on_text]
     if not unequal.any():
         sizes = own.lengths[own_sentence]
         tokens = own.tokens[run_positions(own.sentences[:-1][own_sentence], sizes)]
-        others = corpus.tokens[run_positions(corpus.sentences[:-1][on_ground], sizes)]
+        others = corpus.tokens[run_positions(corpus.sentences[:-1][on_text], sizes)]
         wrong = tokens != others
         if not wrong.any():
             return
         at = int(np.searchsorted(offsets(sizes), wrong.argmax(), "right")) - 1
     else:
         at = int(unequal.argmax())
-    raise InputError(_differs(own, int(own_sentence[at]), corpus, int(on_ground[at])))
+    raise InputError(_differs(own, int(own_sentence[at]), corpus, int(on_text[at])))
 
 
-def _differs(own: Corpus, sentence: int, corpus: Corpus, on_ground: int | None) -> str:
-    other_place = "" if on_ground is None else f" ({corpus.place(on_ground)})"
+def _differs(own: Corpus, sentence: int, corpus: Corpus, on_text: int | None) -> str:
+    other_place = "" if on_text is None else f" ({corpus.place(on_text)})"
     return (
         f"{own.place(sentence)}: the text of this document differs from that of another annotator"
         f"{other_place}.\n"

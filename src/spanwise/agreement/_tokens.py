@@ -43,25 +43,25 @@ class TokenSums(Struct, frozen=True, eq=False):
     cohen: Cells  # pair of annotators, unit, category of the first, category of the second
 
     @classmethod
-    def of(cls, ground: Shared, units: TokenUnits, plan: UnitPlan) -> TokenSums:
+    def of(cls, block: Shared, units: TokenUnits, plan: UnitPlan) -> TokenSums:
         """Count a block; nothing is counted if mentions overlap."""
-        corpus, n = ground.corpus, len(ground.annotators)
+        corpus, n = block.corpus, len(block.annotators)
         size = 0 if corpus.without_text else len(corpus.tokens)
         matrix = np.zeros((n, size), dtype=np.int32)
-        token_document = np.repeat(ground.document, corpus.lengths) if size else ints([])
+        token_document = np.repeat(block.document, corpus.lengths) if size else ints([])
         overlapping = np.zeros(n, dtype=bool)
         if size:
-            for party, mentions in enumerate(ground.mentions):
+            for party, mentions in enumerate(block.mentions):
                 overlapping[party] = not _label_tokens(matrix[party], corpus, mentions, units)
-                matrix[party, ~ground.present[party][token_document]] = MISSING
+                matrix[party, ~block.present[party][token_document]] = MISSING
         if overlapping.any():
             matrix = matrix[:, :0]
             token_document = token_document[:0]
-        of_documents = plan.of_documents(ground)
+        of_documents = plan.of_documents(block)
         numbers = distinct(of_documents)
         unit = np.searchsorted(numbers, of_documents)[token_document]
-        categories = len(ground.labels) * (2 if units == "iob2" else 1) + 1
-        everyone = np.all(ground.present, axis=0)[token_document]
+        categories = len(block.labels) * (2 if units == "iob2" else 1) + 1
+        everyone = np.all(block.present, axis=0)[token_document]
         whole, whole_unit = matrix[:, everyone], unit[everyone]
         several = (matrix != MISSING).sum(axis=0) >= 2
         values, value_unit = matrix[:, several], unit[several]

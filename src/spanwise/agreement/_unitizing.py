@@ -132,24 +132,22 @@ class UnitSums(Struct, frozen=True, eq=False):
     groups: Mapping[int, Concatenation]
 
     @classmethod
-    def of(cls, ground: Shared, plan: UnitPlan) -> UnitSums:
+    def of(cls, block: Shared, plan: UnitPlan) -> UnitSums:
         """Count a block."""
-        n, labels, present = len(ground.annotators), len(ground.labels), ground.present
-        lengths = _sentence_lengths(ground)
+        n, labels, present = len(block.annotators), len(block.labels), block.present
+        lengths = _sentence_lengths(block)
         if lengths is None:
             return cls(False, {}, np.zeros(labels, dtype=bool), {})
-        units, whole = _on_documents(ground, lengths)
-        unusable = _unusable(ground, units)
+        units, whole = _on_documents(block, lengths)
+        unusable = _unusable(block, units)
         observed = observed_sums(units, present, labels)
         single = disagreement(observed, expected_sums(units, present, whole, labels), present, whole)
         documents = {
-            int(ground.numbers[index]): None
-            if unusable[index]
-            else _alpha(single[0][index], single[1][index])
+            int(block.numbers[index]): None if unusable[index] else _alpha(single[0][index], single[1][index])
             for index in np.flatnonzero(present.sum(axis=0) >= 2).tolist()
         }
         common = np.flatnonzero(present.all(axis=0))
-        group = plan.of_documents(ground, MOST_CONTINUA)[common]
+        group = plan.of_documents(block, MOST_CONTINUA)[common]
         return cls(
             text=True,
             documents=documents,
@@ -287,8 +285,8 @@ def _alpha(observed: Floats, expected: Floats) -> float | None:
     return plain(1 - above / below) if below > 0 else None
 
 
-def _sentence_lengths(ground: Shared) -> Ints | None:
-    corpus = ground.corpus
+def _sentence_lengths(block: Shared) -> Ints | None:
+    corpus = block.corpus
     if corpus.without_text:
         return None
     if corpus.unit == "character":
@@ -296,20 +294,20 @@ def _sentence_lengths(ground: Shared) -> Ints | None:
     return corpus.lengths
 
 
-def _on_documents(ground: Shared, lengths: Ints) -> tuple[Continua, Ints]:
+def _on_documents(block: Shared, lengths: Ints) -> tuple[Continua, Ints]:
     """The mentions of all annotators as units on their documents, and the length of each document."""
-    number = len(ground.numbers)
-    whole = ints(np.bincount(ground.document, weights=lengths, minlength=number))
-    origin = offsets(lengths)[:-1] - offsets(whole)[:-1][ground.document]
-    sizes = [len(mentions) for mentions in ground.mentions]
-    sentence = np.concatenate([mentions.sentence for mentions in ground.mentions])
+    number = len(block.numbers)
+    whole = ints(np.bincount(block.document, weights=lengths, minlength=number))
+    origin = offsets(lengths)[:-1] - offsets(whole)[:-1][block.document]
+    sizes = [len(mentions) for mentions in block.mentions]
+    sentence = np.concatenate([mentions.sentence for mentions in block.mentions])
     shift = origin[sentence]
     units = Continua(
         annotator=ints(np.repeat(np.arange(len(sizes)), sizes)),
-        continuum=ints(ground.document[sentence]),
-        label=ints(np.concatenate([mentions.label for mentions in ground.mentions])),
-        begin=ints(shift + np.concatenate([mentions.start for mentions in ground.mentions])),
-        end=ints(shift + np.concatenate([mentions.end for mentions in ground.mentions])),
+        continuum=ints(block.document[sentence]),
+        label=ints(np.concatenate([mentions.label for mentions in block.mentions])),
+        begin=ints(shift + np.concatenate([mentions.start for mentions in block.mentions])),
+        end=ints(shift + np.concatenate([mentions.end for mentions in block.mentions])),
     )
     return _sorted(units), whole
 
@@ -325,15 +323,15 @@ def _chosen(units: Continua, rows: Ints | Bools) -> Continua:
     )
 
 
-def _unusable(ground: Shared, units: Continua) -> Bools:
+def _unusable(block: Shared, units: Continua) -> Bools:
     """Which documents have mentions by one annotator, with one label, that overlap or are discontinuous."""
-    bad = np.zeros(len(ground.numbers), dtype=bool)
+    bad = np.zeros(len(block.numbers), dtype=bool)
     same = _same_run(units)
     bad[units.continuum[1:][same & (units.begin[1:] < units.end[:-1])]] = True
-    for mentions in ground.mentions:
+    for mentions in block.mentions:
         if mentions.parts is not None:
             several = np.diff(mentions.parts.at) > 1
-            bad[ground.document[mentions.sentence[several]]] = True
+            bad[block.document[mentions.sentence[several]]] = True
     return bad
 
 
@@ -450,7 +448,7 @@ def _concatenated(units: Continua, common: Ints, whole: Ints) -> tuple[Continua,
     return _sorted(joined), int(whole[common].sum())
 
 
-def gamma_of(ground: Shared) -> dict[int, float | None]:
+def gamma_of(block: Shared) -> dict[int, float | None]:
     """γ of each document of a block that several annotators have, by number; None if it cannot be computed.
 
     Positions and labels are combined with the package's defaults. It samples from NumPy's global generator,
@@ -464,27 +462,27 @@ def gamma_of(ground: Shared) -> dict[int, float | None]:
         from pygamma_agreement import CombinedCategoricalDissimilarity, Continuum
     except ModuleNotFoundError as error:
         raise MissingExtra.of("pygamma-agreement", "agreement", "gamma") from error
-    lengths = ground.corpus.lengths
-    if ground.corpus.texts is not None:
-        lengths = np.array([len(text) for text in ground.corpus.texts])
-    origin = ground.position + np.concatenate([[0], np.cumsum(lengths)])
+    lengths = block.corpus.lengths
+    if block.corpus.texts is not None:
+        lengths = np.array([len(text) for text in block.corpus.texts])
+    origin = block.position + np.concatenate([[0], np.cumsum(lengths)])
     result: dict[int, float | None] = {}
     before = np.random.get_state()
     try:
-        for document, number in enumerate(ground.numbers.tolist()):
-            present = np.flatnonzero(ground.present[:, document]).tolist()
+        for document, number in enumerate(block.numbers.tolist()):
+            present = np.flatnonzero(block.present[:, document]).tolist()
             if len(present) < 2:
                 continue
             continuum = Continuum()
             owners: list[int] = []
             for annotator in present:
-                continuum.add_annotator(ground.annotators[annotator])
-                mentions = ground.mentions[annotator]
-                own = np.flatnonzero(ground.document[mentions.sentence] == document)
+                continuum.add_annotator(block.annotators[annotator])
+                mentions = block.mentions[annotator]
+                own = np.flatnonzero(block.document[mentions.sentence] == document)
                 for sentence, start, end, label in mentions.take(own).rows():
                     at = int(origin[sentence])
                     owners.append(annotator)
-                    continuum.add(ground.annotators[annotator], Segment(at + start, at + end), label)
+                    continuum.add(block.annotators[annotator], Segment(at + start, at + end), label)
             # Chance is sampled from the units of every annotator, so each needs at least one.
             marked = set(owners) == set(present)
             np.random.seed(0)

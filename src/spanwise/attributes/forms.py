@@ -223,12 +223,12 @@ class Forms(Struct, frozen=True, eq=False, dict=True):
     def _child(self, number: Ints, code: Column) -> Ints:
         """The number of each sequence extended by one code, -1 if it is not in the tree."""
         key = number * self.width + code
-        slots, crowded = self.slots
+        slots, shared = self.slots
         slot = hash_slots(key, len(slots).bit_length() - 1)
         index = slots[slot].astype(np.int64)
         right = self.keys[index] == key
         # A slot that several keys share stores one of them; the others need a binary search.
-        unsure = np.flatnonzero(crowded[slot] & ~right)
+        unsure = np.flatnonzero(shared[slot] & ~right)
         result = np.where(right, index + self.singles, -1)
         if len(unsure):
             index = np.minimum(np.searchsorted(self.keys, key[unsure]), len(self.keys) - 1)
@@ -244,9 +244,9 @@ class Forms(Struct, frozen=True, eq=False, dict=True):
         slot = hash_slots(self.keys, size.bit_length() - 1)
         slots = np.zeros(size, dtype=np.int32)
         slots[slot] = indices
-        crowded = np.zeros(size, dtype=bool)
-        crowded[slot[slots[slot] != indices]] = True
-        return slots, crowded
+        shared = np.zeros(size, dtype=bool)
+        shared[slot[slots[slot] != indices]] = True
+        return slots, shared
 
 
 def mention_tokens(corpus: Corpus, mentions: Mentions) -> Runs:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.cli.arguments import Arguments, Command, Either, named, positional, screen, show
 from spanwise.settings import Setting
-from spanwise.streams import say
+from spanwise.streams import write_message
 
 if TYPE_CHECKING:
     from spanwise.demo import Demo, PlantedWeakness
@@ -122,7 +122,7 @@ def _save(demo: Demo, result: Document) -> list[str]:
         result.to_html(folder / "report.html")
         saved.append(str(folder / "report.html"))
     except MissingExtra as error:
-        say(f"spanwise: {error}")
+        write_message(f"spanwise: {error}")
     return saved
 
 

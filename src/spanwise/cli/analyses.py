@@ -52,7 +52,7 @@ from spanwise.cli.evaluating import (
 )
 from spanwise.errors import ChoiceError
 from spanwise.settings import Setting
-from spanwise.streams import say
+from spanwise.streams import write_message
 
 if TYPE_CHECKING:
     from spanwise.document import Document
@@ -173,10 +173,12 @@ def run_errors(args: argparse.Namespace) -> int:
     write_output(_formatted(args, errors[: args.most]), args.output)
     missing = incomplete(document)
     if missing:
-        say(f"spanwise: {missing}")
+        write_message(f"spanwise: {missing}")
     gold = {row.path for row in document.inputs if row.role == "gold"}
     if args.systems and any(row.path in gold for row in document.inputs if row.role == "predicted"):
-        say("spanwise: gold and predictions are the same file, which cannot have errors. Name two files.")
+        write_message(
+            "spanwise: gold and predictions are the same file, which cannot have errors. Name two files."
+        )
     _say_number(len(errors), args.most)
     return 0
 
@@ -185,7 +187,7 @@ def _say_number(errors: int, most: int | None = None) -> None:
     cut = (
         "" if most is None or most >= errors else f", of which {most:,} {'is' if most == 1 else 'are'} listed"
     )
-    say(f"{errors:,} {'error' if errors == 1 else 'errors'}{cut}")
+    write_message(f"{errors:,} {'error' if errors == 1 else 'errors'}{cut}")
 
 
 def _write_frame(args: argparse.Namespace, bucket: tuple[str, str] | None) -> int:

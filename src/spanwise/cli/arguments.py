@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 from spanwise.errors import ChoiceError, InputError
 from spanwise.settings import GROUPS, OPTIONS, SETTINGS, Setting, check_options
-from spanwise.streams import put, say
+from spanwise.streams import put, write_message
 
 if TYPE_CHECKING:
     from spanwise.document import Document
@@ -193,7 +193,7 @@ def _rephrased(message: str) -> str:
 def say_lost(lost: Sequence[str]) -> None:
     """Name in one line what a written file has no place for, if there is anything."""
     if lost:
-        say(f"lost: {'; '.join(lost)}")
+        write_message(f"lost: {'; '.join(lost)}")
 
 
 class OptionGroup(NamedTuple):

@@ -29,7 +29,7 @@ from spanwise.cli.arguments import (
 from spanwise.cli.evaluating import named_systems, read_vocabulary
 from spanwise.errors import ChoiceError, InputError, many
 from spanwise.settings import Setting, in_options
-from spanwise.streams import message, put, say
+from spanwise.streams import message, put, write_message
 
 if TYPE_CHECKING:
     from spanwise.corpus import Annotation
@@ -162,7 +162,7 @@ def run_sample(args: argparse.Namespace) -> int:
     lost = write(drawn, args.output, format=args.to, lossy=args.lossy)
     groups = many(number_of_strata(drawn), "group")
     how = "at random" if args.strata is None else f"at random within {groups} of {args.strata}"
-    say(f"{args.output}: {many(args.n, args.by)} drawn {how} from {args.corpus} (seed {args.seed})")
+    write_message(f"{args.output}: {many(args.n, args.by)} drawn {how} from {args.corpus} (seed {args.seed})")
     say_lost(lost)
     return 0
 
@@ -318,7 +318,7 @@ def run_convert(args: argparse.Namespace) -> int:
         from spanwise.relations.files import convert_tuples
 
         checked = convert_tuples(args.source, args.target, to=args.to, **_tuple_options(args))
-        say(f"{args.target}: read as {checked.summary()}")
+        write_message(f"{args.target}: read as {checked.summary()}")
         return 0
     annotation = read(args.source, **reading_of(args))
     if args.context is not None:
@@ -339,13 +339,13 @@ def run_convert(args: argparse.Namespace) -> int:
     reading = annotation.reading
     tags = "tag" if reading.repairs == 1 else "tags"
     repaired = f", {reading.repairs:,} {tags} repaired ({reading.repair})" if reading.repairs else ""
-    say(
+    write_message(
         f"{args.target}: {many(len(annotation.corpus), 'sentence')}, "
         f"{many(len(annotation.mentions), 'mention')}, "
         f"read as {reading.format} ({reading.evidence}){repaired}"
     )
     for note in reading.notes:
-        say(f"note: {note}")
+        write_message(f"note: {note}")
     say_lost(lost)
     return 0
 

@@ -41,7 +41,7 @@ from spanwise.cli.arguments import (
 )
 from spanwise.errors import ChoiceError, InputError
 from spanwise.settings import GROUPS, SETTINGS, Setting, default_value
-from spanwise.streams import is_pipe, say
+from spanwise.streams import is_pipe, write_message
 
 if TYPE_CHECKING:
     from spanwise.document import Document
@@ -115,7 +115,7 @@ def _warn_of_files_read_whole(sources: Sequence[object], reading: Mapping[str, o
     from spanwise.evaluation import read_whole
 
     for path, (name, size) in read_whole(sources, reading, memory).items():
-        say(
+        write_message(
             f"{path}: files of the format {name} are read whole, which may take {size / (1 << 20):,.0f} MB, "
             f"more than --memory {memory}; spanwise convert writes conll or jsonl, which are read in parts."
         )
@@ -270,7 +270,7 @@ def check(args: argparse.Namespace, result: Result | Study) -> int:
         return 0
     outcome = outcome_of(args, result)
     for line in outcome.lines:
-        say(f"spanwise: {line}")
+        write_message(f"spanwise: {line}")
     if args.junit:
         from spanwise.formats import write_atomically
         from spanwise.reports.outlets import to_junit

@@ -62,7 +62,7 @@ def run_leaks(args: argparse.Namespace) -> int:
     Leaks are counted by document, identity, mention and position, overall and by label.
     """
     from spanwise.leakage import check_limits, leaks
-    from spanwise.streams import say
+    from spanwise.streams import write_message
 
     most = _limits(args.max_leak)
     if args.gate is not None:
@@ -94,7 +94,7 @@ def run_leaks(args: argparse.Namespace) -> int:
     ]
     finish_document(args, document)
     for name, limit in limits:
-        say(f"{name}: {limit.message}" if name else limit.message)
+        write_message(f"{name}: {limit.message}" if name else limit.message)
     return 0 if all(limit.passed for _, limit in limits) else 1
 
 

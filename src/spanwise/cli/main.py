@@ -133,7 +133,7 @@ def _guarded(argv: list[str], *, terminable: bool) -> int:
     import gc
     import os
 
-    from spanwise.streams import leave_streams, pipes_read_once, prepare_streams, say
+    from spanwise.streams import leave_streams, pipes_read_once, prepare_streams, write_message
 
     # Our matrices are small, so BLAS threads only cost time. This must be set before NumPy is imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -148,12 +148,12 @@ def _guarded(argv: list[str], *, terminable: bool) -> int:
     except BrokenPipeError:
         return 0  # the reader closed the pipe, as `head` does
     except KeyboardInterrupt:
-        say("spanwise: interrupted; nothing was left half-written.")
+        write_message("spanwise: interrupted; nothing was left half-written.")
         return 130
     except _Terminated:
         import signal
 
-        say("spanwise: terminated; nothing was left half-written.")
+        write_message("spanwise: terminated; nothing was left half-written.")
         leave_streams()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGTERM)
@@ -163,11 +163,11 @@ def _guarded(argv: list[str], *, terminable: bool) -> int:
         if status is None:
             import traceback
 
-            say("".join(traceback.format_exception(error)))
+            write_message("".join(traceback.format_exception(error)))
             where = _foreign(error) or "spanwise itself"
-            say(f"spanwise: this is a bug in {where}.\nPlease report it with the lines above.")
+            write_message(f"spanwise: this is a bug in {where}.\nPlease report it with the lines above.")
             return INTERNAL
-        say(f"spanwise: {_text(error)}")
+        write_message(f"spanwise: {_text(error)}")
         return status
     finally:
         leave_streams()

@@ -23,7 +23,7 @@ from spanwise.cli.evaluating import outcome_of
 from spanwise.errors import ChoiceError
 from spanwise.reports import REPORTS, Report
 from spanwise.settings import Setting
-from spanwise.streams import say
+from spanwise.streams import write_message
 
 if TYPE_CHECKING:
     from spanwise.document import Document
@@ -71,7 +71,7 @@ def run_report(args: argparse.Namespace) -> int:
         raise ChoiceError("a page cannot be read on a terminal.\nName a file: -o report.html.")
     write_output(render(load(args.result)), args.output)
     if args.output:
-        say(f"saved: {args.output}")
+        write_message(f"saved: {args.output}")
     return 0
 
 
@@ -127,7 +127,7 @@ def run_figures(args: argparse.Namespace) -> int:
         columns=args.columns,
     )
     files = "1 file" if len(written) == 1 else f"{len(written)} files"
-    say(f"saved: {files} in {args.output}")
+    write_message(f"saved: {files} in {args.output}")
     return 0
 
 
@@ -230,7 +230,7 @@ def run_paper(args: argparse.Namespace) -> int:
         args.result, args.output, decimals=args.decimals or 1, wide=args.wide,
         appendix=[] if names == ["none"] else names,
     )  # fmt: skip
-    say(f"saved: {', '.join(map(str, written))}")
+    write_message(f"saved: {', '.join(map(str, written))}")
     return 0
 
 
@@ -345,7 +345,7 @@ def run_workbench(args: argparse.Namespace) -> int:
     if args.bundle is not None:
         names = [name for name in (args.systems or "").split(",") if name]
         number = bundle(args.folder, args.bundle, systems=names)
-        say(f"spanwise: {number} pages are in {args.bundle}; open {args.bundle}/index.html.")
+        write_message(f"spanwise: {number} pages are in {args.bundle}; open {args.bundle}/index.html.")
         return 0
     if args.systems is not None:
         raise ChoiceError("--systems chooses what --bundle saves.\nGive --bundle OUT, or leave it out.")

@@ -29,7 +29,7 @@ from spanwise.cli.arguments import (
 )
 from spanwise.errors import ChoiceError
 from spanwise.settings import Setting, check_options
-from spanwise.streams import say
+from spanwise.streams import write_message
 
 if TYPE_CHECKING:
     from spanwise.document.study import Study
@@ -119,7 +119,7 @@ def _manifest(args: argparse.Namespace) -> Manifest:
 
 
 def _say(text: str) -> None:
-    say(f"spanwise: {text}")
+    write_message(f"spanwise: {text}")
 
 
 def _save_tables(args: argparse.Namespace, document: Study) -> list[str]:

@@ -73,7 +73,7 @@ def run_tuples(args: argparse.Namespace) -> int:
     """
     from spanwise.labels import RULES
     from spanwise.relations import READING, check_floors, tuples
-    from spanwise.streams import say
+    from spanwise.streams import write_message
 
     least = _floors(args.floor)
     if args.floor_bound and not least:
@@ -98,7 +98,7 @@ def run_tuples(args: argparse.Namespace) -> int:
     ]
     finish_document(args, document)
     for name, floor in floors:
-        say(f"{name}: {floor.message}" if name else floor.message)
+        write_message(f"{name}: {floor.message}" if name else floor.message)
     return 0 if all(floor.passed for _, floor in floors) else 1
 
 

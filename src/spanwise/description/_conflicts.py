@@ -29,14 +29,14 @@ from spanwise.suspicion.contexts import (
 )
 from spanwise.suspicion.ranking import (
     DIGITS,
-    Ballot,
     Candidates,
-    ballot,
+    VotedMentions,
     count,
     join,
     lots,
     places_of,
     ranked,
+    voted_mentions,
 )
 
 Content = tuple[int, int]  # the hash of a sentence or of a token sequence
@@ -193,28 +193,28 @@ def show(reference: object, shared: ConflictsContext) -> ShownConflicts:
     block = open_gold(reference, shared.source)
     gold = relabeled(block.gold, shared.labels)
     occurrences, varying = varied(block.line, shared.surfaces, shared.counts, shared.labels)
-    box = ballot(gold.mentions, [])
-    table = places_of(occurrences, varying, block.line.line, box, gold.corpus)
-    candidates = join(box, count(box, NOBODY), 0, table)
+    voted = voted_mentions(gold.mentions, [])
+    table = places_of(occurrences, varying, block.line.line, voted, gold.corpus)
+    candidates = join(voted, count(voted, NOBODY), 0, table)
     order, _, _ = ranked(candidates, lots(candidates, gold.corpus))
     return ShownConflicts(
         places=len(candidates.gold),
-        examples=[_example(gold, box, candidates, row) for row in order[: shared.most].tolist()],
+        examples=[_example(gold, voted, candidates, row) for row in order[: shared.most].tolist()],
         rows=_rows(block.gold, block.hashes, shared),
         texts=_texts(block, shared),
     )
 
 
 def _example(
-    gold: Annotation, box: Ballot, candidates: Candidates, row: int
+    gold: Annotation, voted: VotedMentions, candidates: Candidates, row: int
 ) -> tuple[Order, dict[str, object]]:
     corpus, labels = gold.corpus, gold.mentions.labels
     sentence, start, end = int(candidates.sentence[row]), int(candidates.start[row]), int(candidates.end[row])
     own = None
     if candidates.gold[row] >= 0:
-        at = int(box.gold[candidates.gold[row]])
-        start, end = int(box.mentions.start[at]), int(box.mentions.end[at])
-        own = labels[int(box.mentions.label[at])]
+        at = int(voted.gold[candidates.gold[row]])
+        start, end = int(voted.mentions.start[at]), int(voted.mentions.end[at])
+        own = labels[int(voted.mentions.label[at])]
     label = int(candidates.label[row])
     words = corpus.words(sentence)
     text = corpus.texts[sentence][start:end] if corpus.texts is not None else " ".join(words[start:end])

@@ -11,7 +11,7 @@ from msgspec import Struct
 from spanwise.citations import ORTMANN
 from spanwise.columns import Bools, Codes, Column, Floats, Ints, frozen, ints, ratio
 from spanwise.corpus import Mentions, Pieces, joined_pieces
-from spanwise.matching._choosing import Contest, Ground, pair_crowd, play_crowd, remaining
+from spanwise.matching._choosing import Contest, Prepared, match_cluster, pair_cluster, remaining
 from spanwise.matching._overlaps import (
     OUTCOMES,
     TP,
@@ -107,7 +107,7 @@ def distinct_mentions(parties: Sequence[Mentions]) -> DistinctMentions:
     return DistinctMentions(sentence, start, end, shape, label, by, tuple(shapes))
 
 
-def match_fair(gold: Mentions, predicted: Mentions, *, ground: Ground | None = None) -> Matching:
+def match_fair(gold: Mentions, predicted: Mentions, *, prepared: Prepared | None = None) -> Matching:
     """Match mentions by Ortmann's Algorithm 2, so that each error has a type and is counted once.
 
     1. Equal span and label: TP. Then equal span: LE. Both mentions are then used up.
@@ -120,7 +120,7 @@ def match_fair(gold: Mentions, predicted: Mentions, *, ground: Ground | None = N
     4. Mentions still unmatched are FN or FP.
 
     The best partner shares the most remaining tokens, then differs in the fewest, then is the
-    shortest, then comes first in the input. A `ground` already built for both sides can be reused.
+    shortest, then comes first in the input. A `prepared` already built for both sides can be reused.
 
     Examples:
         >>> gold = Mentions.of([(0, 0, 2, "PER"), (0, 4, 5, "LOC"), (1, 0, 1, "PER")])
@@ -131,11 +131,11 @@ def match_fair(gold: Mentions, predicted: Mentions, *, ground: Ground | None = N
     References:
         Ortmann (2022), Fine-Grained Error Analysis and Fair Evaluation of Labeled Spans, LREC.
     """
-    contest = (Ground(gold, predicted) if ground is None else ground).contest
+    contest = (Prepared(gold, predicted) if prepared is None else prepared).contest
     pairing = contest.pairing.copy()
     # No loop over sentences is needed, since they share no positions.
-    for crowd in contest.crowds:
-        play_crowd(*crowd, pairing)
+    for cluster in contest.clusters:
+        match_cluster(*cluster, pairing)
     if len(contest.pairs):
         _Game(contest, pairing).play()
     return pairing.matching()
@@ -214,14 +214,14 @@ SCHEMES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def match_overlap(gold: Mentions, predicted: Mentions, *, ground: Ground | None = None) -> Matching:
+def match_overlap(gold: Mentions, predicted: Mentions, *, prepared: Prepared | None = None) -> Matching:
     """Pair overlapping mentions one to one, the best pairs first.
 
     Pairs are made greedily in this order: same span and label, same span, same label, more
     shared tokens, fewer differing ones, then gold start, end and label, then predicted
     start, end and label. The result therefore does not depend on input order.
     Outcomes are named as in fair matching: TP, LE (same span), BE (same label), LBE, FN, FP.
-    A `ground` already built for both sides can be reused.
+    A `prepared` already built for both sides can be reused.
 
     Examples:
         >>> gold = Mentions.of([(0, 0, 4, "PER")])
@@ -229,12 +229,12 @@ def match_overlap(gold: Mentions, predicted: Mentions, *, ground: Ground | None 
         >>> match_overlap(gold, predicted).events().rows()
         [(0, 1, 'BEs', 1), (-1, 0, 'FP', 0)]
     """
-    ground = Ground(gold, predicted) if ground is None else ground
+    prepared = Prepared(gold, predicted) if prepared is None else prepared
     # Equal spans are paired in the order of their labels, not of the input.
     label_rank = _label_rank(gold)
-    contest = ground.contest_by(label_rank)
+    contest = prepared.contest_by(label_rank)
     pairing = contest.pairing.copy()
-    for first, second, pairs in _best_pairs(contest, ground.lines, label_rank):
+    for first, second, pairs in _best_pairs(contest, prepared.lines, label_rank):
         same = first.label[pairs.gold] == second.label[pairs.predicted]
         outcome = relation(pairs, first, second, same)
         pairing.both(first.row[pairs.gold], second.row[pairs.predicted], outcome)
@@ -245,9 +245,9 @@ def _best_pairs(
     contest: Contest, lines: tuple[SpanLine, SpanLine], label_rank: Codes
 ) -> Iterator[tuple[FreeSide, FreeSide, Overlaps]]:
     """The pairs that result from taking the best first, with the sides they belong to."""
-    for sides in contest.crowds:
+    for sides in contest.clusters:
         first, second = map(partial(_span_ranks, label_rank), lines, sides)
-        yield *sides, pair_crowd(*sides, (first, second))
+        yield *sides, pair_cluster(*sides, (first, second))
     gold, predicted, pairs = contest.gold, contest.predicted, contest.pairs
     if not len(pairs):
         return
@@ -413,8 +413,8 @@ def fair_and_overlap(gold: Mentions, predicted: Mentions) -> tuple[Matching, Mat
         [['TP'], ['TP']]
     """
     _check_labels(gold, predicted)
-    ground = Ground(gold, predicted)
-    return match_fair(gold, predicted, ground=ground), match_overlap(gold, predicted, ground=ground)
+    prepared = Prepared(gold, predicted)
+    return match_fair(gold, predicted, prepared=prepared), match_overlap(gold, predicted, prepared=prepared)
 
 
 def _check_labels(gold: Mentions, predicted: Mentions) -> None:

@@ -1,4 +1,4 @@
-"""Steps that matchers share: pairs without rivals, the tokens still unmatched, and crowds of mentions."""
+"""Steps that matchers share: pairs without rivals, the tokens still unmatched, and clusters of mentions."""
 
 from __future__ import annotations
 
@@ -233,8 +233,8 @@ _DEGREE = 64  # overlaps per mention above which rows of arrays are cheaper than
 _SMALL = 200_000  # up to this many pairs are always listed
 
 
-def find_crowds(gold: FreeSide, predicted: FreeSide, reach: Reach) -> list[tuple[Bools, Bools]]:
-    """Masks of the crowds: groups of contiguous mentions with too many overlaps to list as pairs."""
+def find_clusters(gold: FreeSide, predicted: FreeSide, reach: Reach) -> list[tuple[Bools, Bools]]:
+    """Masks of the clusters: groups of contiguous mentions with too many overlaps to list as pairs."""
     number = len(gold) + len(predicted)
     if reach.total <= _SMALL + _DEGREE * number or not (gold.contiguous and predicted.contiguous):
         return []
@@ -242,21 +242,21 @@ def find_crowds(gold: FreeSide, predicted: FreeSide, reach: Reach) -> list[tuple
     group = np.concatenate([left, right])
     pairs = np.bincount(group, weights=np.concatenate([reach.gold_size, reach.predicted_size]))
     heavy = np.flatnonzero(pairs > _DEGREE * np.bincount(group))
-    return [(left == crowd, right == crowd) for crowd in heavy.tolist()]
+    return [(left == cluster, right == cluster) for cluster in heavy.tolist()]
 
 
-def play_crowd(gold: FreeSide, predicted: FreeSide, pairing: Pairing) -> None:
+def match_cluster(gold: FreeSide, predicted: FreeSide, pairing: Pairing) -> None:
     """Steps 2 and 3 of fair matching, with one row of arrays per mention instead of a list of pairs."""
-    crowd = _Crowd(gold, predicted)
+    cluster = _Cluster(gold, predicted)
     for same in (True, False):
-        crowd.first(same)
-        crowd.late(same, turn=2)
-        crowd.late(same, turn=3)
-    crowd.record(pairing)
+        cluster.first(same)
+        cluster.late(same, turn=2)
+        cluster.late(same, turn=3)
+    cluster.record(pairing)
 
 
-class _Crowd:
-    """The state of fair matching within a crowd: which mentions are free and which positions remain."""
+class _Cluster:
+    """The state of fair matching within a cluster: which mentions are free and which positions remain."""
 
     def __init__(self, gold: FreeSide, predicted: FreeSide) -> None:
         self.sides = gold, predicted
@@ -365,8 +365,8 @@ class _Pieces:
         return total
 
 
-def pair_crowd(gold: FreeSide, predicted: FreeSide, ranks: tuple[Ints, Ints]) -> Overlaps:
-    """Pair the mentions of a crowd one to one, the best pairs first; `ranks` break ties on each side."""
+def pair_cluster(gold: FreeSide, predicted: FreeSide, ranks: tuple[Ints, Ints]) -> Overlaps:
+    """Pair the mentions of a cluster one to one, the best pairs first; `ranks` break ties on each side."""
     if len(gold) <= len(predicted):
         first, second, shared = _proposed_pairs(gold, predicted, ranks, swapped=False)
     else:
@@ -419,7 +419,7 @@ class Contest(Struct, frozen=True, eq=False):
 
     pairing: Pairing  # the pairs made so far; copy before changing it
     # Mentions that nearly all overlap each other: too many pairs to list.
-    crowds: Sequence[tuple[FreeSide, FreeSide]]
+    clusters: Sequence[tuple[FreeSide, FreeSide]]
     gold: FreeSide  # all other mentions
     predicted: FreeSide
     pairs: Overlaps
@@ -428,13 +428,13 @@ class Contest(Struct, frozen=True, eq=False):
         """The same contest with the mentions of equal span paired in another way."""
         pairing = self.pairing.copy()
         pairing.both(gold, predicted, LE)
-        return Contest(pairing, self.crowds, self.gold, self.predicted, self.pairs)
+        return Contest(pairing, self.clusters, self.gold, self.predicted, self.pairs)
 
 
-class Ground:
+class Prepared:
     """The starting point of matchers: gold and predicted mentions, with equal ones paired.
 
-    Matchers that start from the same ground share this part of the work.
+    Matchers that are given the same one share this part of the work.
     """
 
     def __init__(self, gold: Mentions, predicted: Mentions) -> None:
@@ -473,18 +473,18 @@ class Ground:
         pairing.both(gold, predicted, LE)
         left, right = map(FreeSide.of, self.lines, self.mentions, _free(pairing, *self._free))
         reach = Reach.of(left, right)
-        crowds = find_crowds(left, right, reach)
-        crowd_sides = [(left.take(first), right.take(second)) for first, second in crowds]
-        if crowds:
-            in_crowds = [np.logical_or.reduce(masks) for masks in zip(*crowds, strict=True)]
-            left, right = left.take(~in_crowds[0]), right.take(~in_crowds[1])
+        clusters = find_clusters(left, right, reach)
+        cluster_sides = [(left.take(first), right.take(second)) for first, second in clusters]
+        if clusters:
+            in_clusters = [np.logical_or.reduce(masks) for masks in zip(*clusters, strict=True)]
+            left, right = left.take(~in_clusters[0]), right.take(~in_clusters[1])
             reach = Reach.of(left, right)
         pairs = overlaps(left, right, reach)
         lone = _are_sole(pairs.gold) & _are_sole(pairs.predicted)
         sole = pairs.take(lone)
         same = left.label[sole.gold] == right.label[sole.predicted]
         pairing.both(left.row[sole.gold], right.row[sole.predicted], relation(sole, left, right, same))
-        return Contest(pairing, crowd_sides, *_among(left, right, pairs.take(~lone)))
+        return Contest(pairing, cluster_sides, *_among(left, right, pairs.take(~lone)))
 
 
 def _are_sole(numbers: Ints) -> Bools:

@@ -25,7 +25,7 @@ _RIGHT, _TYPE, _FILLER, _MENTION_MISSED, _MISSED = range(5)
 _SPURIOUS = 3
 _MOST_WAYS = 1024  # of replacing the fillers of a tuple by equal ones; beyond, tuples are compared in pairs
 _MOST_PAIRS = 2_000_000  # pairs of equal fillers that are listed at once
-_CROWDED = 50_000  # pairs of equal fillers in one unit; beyond, none are listed
+_DENSE = 50_000  # pairs of equal fillers in one unit; beyond, none are listed
 
 Pairs: TypeAlias = tuple[Ints, Ints]  # gold rows and predicted rows
 
@@ -586,16 +586,16 @@ class _Outcomes:
         # How many pairs each unit has; units with very many are left to a slower way that lists none.
         unit = both.sides[1].unit[both.owner[1][fillers[1]]]
         pairs = np.bincount(unit, weights=counts[0][keys[1]], minlength=both.sides[0].units)
-        crowded = pairs > _CROWDED
-        part = np.cumsum(np.where(crowded, 0, pairs)) // _MOST_PAIRS
+        dense = pairs > _DENSE
+        part = np.cumsum(np.where(dense, 0, pairs)) // _MOST_PAIRS
         units = both.sides[0].unit[both.owner[0][fillers[0]]], unit
         for number in distinct(part[units[1]]).tolist():
-            rows = [np.flatnonzero(~crowded[one] & (part[one] == number)) for one in units]
+            rows = [np.flatnonzero(~dense[one] & (part[one] == number)) for one in units]
             one, other = _joined(keys[0][rows[0]], keys[1][rows[1]])
             self._take_fillers(fillers[0][rows[0][one]], fillers[1][rows[1][other]])
-        for number in np.flatnonzero(crowded).tolist():
+        for number in np.flatnonzero(dense).tolist():
             rows = [np.flatnonzero(one == number) for one in units]
-            self._take_crowded([fillers[k][rows[k]] for k in (0, 1)], (keys[0][rows[0]], keys[1][rows[1]]))
+            self._take_dense([fillers[k][rows[k]] for k in (0, 1)], (keys[0][rows[0]], keys[1][rows[1]]))
 
     def _take_fillers(self, one: Ints, other: Ints) -> None:
         """Pair tuples, given all pairs of their fillers that are equal."""
@@ -636,7 +636,7 @@ class _Outcomes:
                 shared[number] = len(largest(listed)[0])
         return ints(shared)
 
-    def _take_crowded(self, fillers: Sequence[Ints], keys: tuple[Ints, Ints]) -> None:
+    def _take_dense(self, fillers: Sequence[Ints], keys: tuple[Ints, Ints]) -> None:
         """Pair the tuples of one unit whose equal fillers are too many to list."""
         both = self.both
         order = np.argsort(keys[1], kind="stable")

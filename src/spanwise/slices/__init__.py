@@ -116,7 +116,7 @@ def find_slices(
     References:
         Westfall and Young (1993), Resampling-Based Multiple Testing.
     """
-    options = Looking.of(locals())
+    options = SliceOptions.of(locals())
     runner = engine_of(engine)
     source, systems, columns = resolve_frame(source, gold, systems, reading)
     gold = gold if source is None else source
@@ -134,7 +134,7 @@ def find_slices(
     return _searched(walked, options)
 
 
-class Looking(CheckedOptions, frozen=True, kw_only=True):
+class SliceOptions(CheckedOptions, frozen=True, kw_only=True):
     """The checked options of `find_slices`."""
 
     verb = "slices"
@@ -175,7 +175,7 @@ def slices_in(document: Evaluation, **options: Any) -> Slices:
     Raises:
         ChoiceError: the document keeps no mentions, or an option needs the files.
     """
-    settings, usual = Looking.like(find_slices, **options), Looking.like(find_slices)
+    settings, usual = SliceOptions.like(find_slices, **options), SliceOptions.like(find_slices)
     fixed = ("attributes", "buckets", "vocabulary", "lowercase")
     changed = [name for name in fixed if getattr(settings, name) != getattr(usual, name)]
     if settings.unit not in (None, document.settings.unit):
@@ -190,7 +190,7 @@ def slices_in(document: Evaluation, **options: Any) -> Slices:
     return _searched(walked_of(document), settings)
 
 
-def _searched(walked: Walked, settings: Looking) -> Slices:
+def _searched(walked: Walked, settings: SliceOptions) -> Slices:
     assert walked.facts is not None
     case = _Case(walked.tables, walked.bucketings, settings.over)
     kind, number = walked.unit, case.tables.gold.units
@@ -420,7 +420,7 @@ def _differences(case: _Case, first: str, second: str) -> tuple[Items, dict[str,
     return items, {"units": n + sum(sizes), "difference": plain(f1_a - f1_b)}
 
 
-def _signature(walked: Walked, settings: Looking, names: Sequence[str]) -> str:
+def _signature(walked: Walked, settings: SliceOptions, names: Sequence[str]) -> str:
     strategies = {} if walked.facts is None else walked.facts.strategies
     cuts = [f"{name}[{strategies[name]}]" if name in strategies else name for name in names]
     parts = [

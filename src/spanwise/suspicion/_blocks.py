@@ -17,12 +17,11 @@ from spanwise.evaluation.choices import Block
 from spanwise.suspicion.contexts import BlockText, ContextCounts, Surfaces, contexts, joined_surfaces, varied
 from spanwise.suspicion.ranking import (
     NONE,
-    Ballot,
     Candidates,
     ScoredPredictions,
     VariationTable,
     VoteCandidates,
-    ballot,
+    VotedMentions,
     count,
     in_tokens,
     join,
@@ -31,6 +30,7 @@ from spanwise.suspicion.ranking import (
     majority_of_runs,
     no_variation,
     places_of,
+    voted_mentions,
     votes_for,
 )
 
@@ -139,7 +139,7 @@ def mark_words(reference: object, shared: VotesContext) -> WordsMarked:
     sums = BlockSums.of_block(block) if block.predicted or not block.systems else {}
     if block.corpus.without_text:
         return WordsMarked(frozenset(gold.labels), {}, False, sums)
-    distinct = ballot(gold, voting).mentions
+    distinct = voted_mentions(gold, voting).mentions
     supported = np.flatnonzero(distinct.by[1:].sum(axis=0) >= 2)
     proposals = Mentions(
         distinct.sentence[supported], distinct.start[supported], distinct.end[supported],
@@ -225,22 +225,24 @@ def judge(reference: object, shared: VotesContext) -> Judged:
     """Find the candidates of a test block."""
     block = open_votes(reference, shared.source)
     gold = block.gold.mentions.relabeled(shared.labels)
-    box = ballot(gold, [mentions.relabeled(shared.labels) for mentions in block.voting(shared.voters)])
-    table = no_variation(box)
+    voted = voted_mentions(
+        gold, [mentions.relabeled(shared.labels) for mentions in block.voting(shared.voters)]
+    )
+    table = no_variation(voted)
     if shared.text:
         assert shared.counts is not None
         occurrences, variation = varied(block.line, shared.surfaces, shared.counts, shared.labels)
-        table = places_of(occurrences, variation, block.line.line, box, block.corpus)
+        table = places_of(occurrences, variation, block.line.line, voted, block.corpus)
     number = len(shared.voters)
-    by, everyone = box.mentions.by, np.ones(number, dtype=bool)
-    rows = _rows(block, box, count(box, everyone), number, table, None, shared)
+    by, everyone = voted.mentions.by, np.ones(number, dtype=bool)
+    rows = _rows(block, voted, count(voted, everyone), number, table, None, shared)
     without = []
     if number > 2:  # a system does not vote on itself
         for index in range(number):
             others = everyone.copy()
             others[index] = False
-            counted = count(box, others)
-            without.append(_rows(block, box, counted, number - 1, table, by[index + 1], shared))
+            counted = count(voted, others)
+            without.append(_rows(block, voted, counted, number - 1, table, by[index + 1], shared))
     return Judged(
         len(block.corpus), rows, tuple(without), int(by[0].sum()), ints(by[1:].sum(axis=1)),
         ints((by[1:] & by[0]).sum(axis=1)),
@@ -248,44 +250,50 @@ def judge(reference: object, shared: VotesContext) -> Judged:
 
 
 def _rows(
-    block: OpenedVotes, box: Ballot, counted: VoteCandidates, voters: int, table: VariationTable,
+    block: OpenedVotes, voted: VotedMentions, counted: VoteCandidates, voters: int, table: VariationTable,
     left_out: Bools | None, shared: VotesContext,
 ) -> CandidateRows:  # fmt: skip
-    candidates = join(box, counted, voters, table)
-    distinct, has = box.mentions, candidates.gold >= 0
-    at = box.gold[np.maximum(candidates.gold, 0)] if len(box.gold) else ints(np.zeros(len(candidates.gold)))
+    candidates = join(voted, counted, voters, table)
+    distinct, has = voted.mentions, candidates.gold >= 0
+    at = (
+        voted.gold[np.maximum(candidates.gold, 0)]
+        if len(voted.gold)
+        else ints(np.zeros(len(candidates.gold)))
+    )
     nothing = ints(np.zeros(len(candidates.gold)))
     if len(distinct):
         start, end = np.where(has, distinct.start[at], -1), np.where(has, distinct.end[at], -1)
         label = np.where(has, distinct.label[at], -1)
     else:
         start = end = label = nothing - 1
-    gain = nothing if left_out is None else _gain(box, counted, candidates, at, left_out)
+    gain = nothing if left_out is None else _gain(voted, counted, candidates, at, left_out)
     surface, size = (
         _surfaces(block, candidates, ints(start), ints(end))
         if shared.text and left_out is None
         else (np.zeros(len(nothing), dtype=np.uint64), nothing)
     )
     return CandidateRows(
-        candidates, lots(candidates, block.corpus), gain, ints(kinds(candidates, box)), ints(start),
+        candidates, lots(candidates, block.corpus), gain, ints(kinds(candidates, voted)), ints(start),
         ints(end), ints(label), surface, size,
     )  # fmt: skip
 
 
-def _gain(box: Ballot, counted: VoteCandidates, candidates: Candidates, at: Ints, left_out: Bools) -> Ints:
+def _gain(
+    voted: VotedMentions, counted: VoteCandidates, candidates: Candidates, at: Ints, left_out: Bools
+) -> Ints:
     """How many more mentions of a system are right if each proposal replaces the gold mention."""
     rows = np.flatnonzero(candidates.label >= 0)
     gain = np.zeros(len(candidates.gold), dtype=np.int64)
     has = replace(counted, votes=ints(left_out))
     gain[rows] = votes_for(
-        box,
+        voted,
         has,
         candidates.sentence[rows],
         candidates.start[rows],
         candidates.end[rows],
         candidates.label[rows],
     )
-    if len(box.gold):
+    if len(voted.gold):
         gain -= np.where(candidates.gold >= 0, left_out[at], False)
     return ints(gain)
 

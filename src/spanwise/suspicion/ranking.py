@@ -15,7 +15,7 @@ from spanwise.hashing import mixed_words
 from spanwise.matching import DistinctMentions, distinct_mentions
 
 
-class Ballot(Struct, frozen=True, eq=False):
+class VotedMentions(Struct, frozen=True, eq=False):
     """The distinct gold and predicted mentions, and which systems predict nothing at each gold mention.
 
     Row 0 of `mentions.by` is gold; the systems follow. `gold` holds the rows of gold mentions, and
@@ -63,7 +63,7 @@ def majority_of_runs(runs: Sequence[Mentions]) -> Mentions:
     )
 
 
-def ballot(gold: Mentions, systems: Sequence[Mentions]) -> Ballot:
+def voted_mentions(gold: Mentions, systems: Sequence[Mentions]) -> VotedMentions:
     """Prepare the counting of votes; all mentions must share one list of labels."""
     distinct = distinct_mentions([gold, *systems])
     stride = int(distinct.end.max(initial=0)) + 1
@@ -78,7 +78,7 @@ def ballot(gold: Mentions, systems: Sequence[Mentions]) -> Ballot:
         silent[number] = begun == ended
     outside = np.flatnonzero(~inside)
     proposal, partner = overlapping(begin[outside], end[outside], begin[rows], end[rows])
-    return Ballot(
+    return VotedMentions(
         mentions=distinct,
         labels=tuple(gold.labels),
         gold=ints(rows),
@@ -102,21 +102,21 @@ def overlapping(begin: Ints, end: Ints, other_begin: Ints, other_end: Ints) -> t
     return ints(mine[kept]), ints(other[kept])
 
 
-def count(ballot: Ballot, voting: Bools) -> VoteCandidates:
+def count(voted: VotedMentions, voting: Bools) -> VoteCandidates:
     """Find the best change to each gold mention, and free proposals, by the votes of systems in `voting`."""
-    distinct = ballot.mentions
+    distinct = voted.mentions
     votes = ints(distinct.by[1:][voting].sum(axis=0))
-    silent = ints(ballot.silent[voting].sum(axis=0))
+    silent = ints(voted.silent[voting].sum(axis=0))
     index_in_gold = np.full(len(distinct), -1, dtype=np.int64)
-    index_in_gold[ballot.gold] = np.arange(len(ballot.gold))
-    supported = votes[ballot.pair_proposal] >= 2
-    proposal, partner = ballot.pair_proposal[supported], ballot.pair_gold[supported]
+    index_in_gold[voted.gold] = np.arange(len(voted.gold))
+    supported = votes[voted.pair_proposal] >= 2
+    proposal, partner = voted.pair_proposal[supported], voted.pair_gold[supported]
     # A proposal over several gold mentions is assigned to the one with most votes; ties: the first.
     order = np.lexsort((partner, -votes[partner], proposal))
     first = _first_of(proposal[order])
     proposal, partner = proposal[order][first], partner[order][first]
-    score = silent - votes[ballot.gold]
-    best = np.full(len(ballot.gold), -1, dtype=np.int64)
+    score = silent - votes[voted.gold]
+    best = np.full(len(voted.gold), -1, dtype=np.int64)
     support = silent.copy()
     # Of several changes to one gold mention, take the best; ties: most votes, then the first.
     margin = votes[proposal] - votes[partner]
@@ -128,8 +128,8 @@ def count(ballot: Ballot, voting: Bools) -> VoteCandidates:
     row, chosen = row[wins], chosen[wins]
     score[row], best[row], support[row] = margin[chosen], proposal[chosen], votes[proposal[chosen]]
     free = np.ones(len(distinct), dtype=bool)
-    free[ballot.gold] = False
-    free[ballot.pair_proposal] = False
+    free[voted.gold] = False
+    free[voted.pair_proposal] = False
     return VoteCandidates(
         votes=votes,
         gold_score=ints(score),
@@ -361,15 +361,15 @@ class VariationTable(Struct, frozen=True, eq=False):
 
 
 def places_of(
-    occurrences: Occurrences, varied: Variation, text: Text, ballot: Ballot, corpus: Corpus
+    occurrences: Occurrences, varied: Variation, text: Text, voted: VotedMentions, corpus: Corpus
 ) -> VariationTable:
     """Map the varying occurrences to gold mentions, or to spans where gold has nothing."""
     begin, length = occurrences.begin[varied.row], occurrences.length[varied.row]
     sentence = np.searchsorted(text.origin, begin, "right") - 1
     start = begin - text.origin[sentence]
     reading = occurrences.reading[varied.row]
-    rows = ballot.gold
-    gold = _gold_in_tokens(ballot, corpus)
+    rows = voted.gold
+    gold = _gold_in_tokens(voted, corpus)
     stride = int(max(length.max(initial=0), (gold.end - gold.start).max(initial=0))) + 1
     key = (text.origin[gold.sentence] + gold.start) * stride + gold.end - gold.start
     order = np.argsort(key, kind="stable")
@@ -388,36 +388,38 @@ def places_of(
     )  # fmt: skip
 
 
-def _gold_in_tokens(ballot: Ballot, corpus: Corpus) -> Mentions:
-    """The gold mentions of the ballot in token positions, each with its index in the field `row`."""
-    distinct, rows = ballot.mentions, ballot.gold
+def _gold_in_tokens(voted: VotedMentions, corpus: Corpus) -> Mentions:
+    """The gold mentions that were voted on in token positions, each with its index in the field `row`."""
+    distinct, rows = voted.mentions, voted.gold
     own = Mentions(
         distinct.sentence[rows],
         distinct.start[rows],
         distinct.end[rows],
         codes(distinct.label[rows]),
-        ballot.labels,
+        voted.labels,
         fields={"row": np.arange(len(rows))},
     )
     return in_tokens(corpus, own)
 
 
-def no_variation(ballot: Ballot) -> VariationTable:
+def no_variation(voted: VotedMentions) -> VariationTable:
     """A table without variation, for when no words can be compared."""
-    size, nothing = len(ballot.gold), ints([])
+    size, nothing = len(voted.gold), ints([])
     return VariationTable(
         floats(np.zeros(size)), ints(np.full(size, NONE)), ints(np.full(size, -1)), nothing, nothing,
         nothing, nothing, floats([]), nothing,
     )  # fmt: skip
 
 
-def join(ballot: Ballot, counted: VoteCandidates, voters: int, varied: VariationTable) -> Candidates:
+def join(voted: VotedMentions, counted: VoteCandidates, voters: int, varied: VariationTable) -> Candidates:
     """All suspects with a positive score: gold mentions first, then spans where gold has nothing."""
-    return _both(_on_gold(ballot, counted, voters, varied), _off_gold(ballot, counted, voters, varied))
+    return _both(_on_gold(voted, counted, voters, varied), _off_gold(voted, counted, voters, varied))
 
 
-def _on_gold(ballot: Ballot, counted: VoteCandidates, voters: int, varied: VariationTable) -> Candidates:
-    distinct, rows = ballot.mentions, ballot.gold
+def _on_gold(
+    voted: VotedMentions, counted: VoteCandidates, voters: int, varied: VariationTable
+) -> Candidates:
+    distinct, rows = voted.mentions, voted.gold
     vote_score = counted.gold_score / voters if voters >= 2 else np.zeros(len(rows))
     by_variation = varied.gold_score > vote_score
     proposal = counted.gold_proposal
@@ -436,7 +438,7 @@ def _on_gold(ballot: Ballot, counted: VoteCandidates, voters: int, varied: Varia
     silent = counted.silent
     supporting[deleted] = silent[deleted]
     supporting[renamed] = votes_for(
-        ballot, counted, distinct.sentence[rows[renamed]], start[renamed], end[renamed], label[renamed]
+        voted, counted, distinct.sentence[rows[renamed]], start[renamed], end[renamed], label[renamed]
     )
     score = np.maximum(vote_score, varied.gold_score)
     kept = np.flatnonzero(score > 0)
@@ -448,14 +450,14 @@ def _on_gold(ballot: Ballot, counted: VoteCandidates, voters: int, varied: Varia
 
 
 def votes_for(
-    ballot: Ballot, counted: VoteCandidates, sentence: Ints, start: Ints, end: Ints, label: Ints
+    voted: VotedMentions, counted: VoteCandidates, sentence: Ints, start: Ints, end: Ints, label: Ints
 ) -> Ints:
     """The number of votes for each of the given mentions."""
-    distinct = ballot.mentions
+    distinct = voted.mentions
     if not len(distinct) or not len(sentence):
         return ints(np.zeros(len(sentence)))
     top = int(max(distinct.end.max(), end.max())) + 1
-    labels = len(ballot.labels)
+    labels = len(voted.labels)
 
     def key(s: Column, a: Column, b: Column, c: Column) -> Column:
         return np.asarray(((s * top + a) * top + b) * labels + c)
@@ -467,8 +469,10 @@ def votes_for(
     return ints(np.where(keys[index] == wanted, counted.votes[index], 0))
 
 
-def _off_gold(ballot: Ballot, counted: VoteCandidates, voters: int, varied: VariationTable) -> Candidates:
-    distinct, free = ballot.mentions, counted.free if voters >= 2 else counted.free[:0]
+def _off_gold(
+    voted: VotedMentions, counted: VoteCandidates, voters: int, varied: VariationTable
+) -> Candidates:
+    distinct, free = voted.mentions, counted.free if voters >= 2 else counted.free[:0]
     number, other = len(free), len(varied.sentence)
     sentence = np.concatenate([distinct.sentence[free], varied.sentence])
     start = np.concatenate([distinct.start[free], varied.start])
@@ -492,7 +496,7 @@ def _off_gold(ballot: Ballot, counted: VoteCandidates, voters: int, varied: Vari
     candidates = Candidates(
         ints(np.full(len(first), -1)), ints(sentence), ints(start), ints(end), ints(label),
         floats(scores[first]), floats(varying[first]),
-        votes_for(ballot, counted, sentence, start, end, label), ints(np.zeros(len(first))),
+        votes_for(voted, counted, sentence, start, end, label), ints(np.zeros(len(first))),
         ints(groups[first]),
     )  # fmt: skip
     return candidates.take(_best_of_overlapping(candidates))
@@ -501,9 +505,9 @@ def _off_gold(ballot: Ballot, counted: VoteCandidates, voters: int, varied: Vari
 def _best_of_overlapping(candidates: Candidates) -> Ints:
     """Of overlapping proposals, keep only the best; ties: most votes, then the first."""
     order = np.lexsort((candidates.end, candidates.start, candidates.sentence))
-    crowded = _crowded(candidates, order)
-    kept = set(np.flatnonzero(~crowded).tolist())
-    rows = np.flatnonzero(crowded)
+    contested = _contested(candidates, order)
+    kept = set(np.flatnonzero(~contested).tolist())
+    rows = np.flatnonzero(contested)
     ranked = rows[
         np.lexsort(
             (
@@ -523,11 +527,11 @@ def _best_of_overlapping(candidates: Candidates) -> Ints:
     return ints(sorted(kept))
 
 
-def _crowded(candidates: Candidates, order: Ints) -> Bools:
+def _contested(candidates: Candidates, order: Ints) -> Bools:
     """Which proposals may overlap another one."""
-    crowded = np.zeros(len(order), dtype=bool)
+    contested = np.zeros(len(order), dtype=bool)
     if not len(order):
-        return crowded
+        return contested
     stride = int(candidates.end.max()) + 1
     begin = (candidates.sentence * stride + candidates.start)[order]
     reach = np.maximum.accumulate((candidates.sentence * stride + candidates.end)[order])
@@ -536,8 +540,8 @@ def _crowded(candidates: Candidates, order: Ints) -> Bools:
     # A long proposal may overlap one that is not its neighbour, so compare its whole run.
     run = np.cumsum(~meets) - 1
     busy = np.bincount(run) > 1
-    crowded[order] = busy[run]
-    return crowded
+    contested[order] = busy[run]
+    return contested
 
 
 def _both(first: Candidates, second: Candidates) -> Candidates:
@@ -571,12 +575,12 @@ def ranked(candidates: Candidates, lot: Ints) -> tuple[Ints, Ints, Ints]:
 KINDS = ("label", "boundary", "missing", "spurious")
 
 
-def kinds(candidates: Candidates, ballot: Ballot) -> Ints:
+def kinds(candidates: Candidates, voted: VotedMentions) -> Ints:
     """The kind of each suspect, as an index into `KINDS`."""
-    distinct = ballot.mentions
+    distinct = voted.mentions
     row = (
-        ballot.gold[np.maximum(candidates.gold, 0)]
-        if len(ballot.gold)
+        voted.gold[np.maximum(candidates.gold, 0)]
+        if len(voted.gold)
         else np.zeros(len(candidates.gold), np.int64)
     )
     same = (

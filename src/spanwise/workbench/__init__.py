@@ -79,7 +79,7 @@ def serve(
     except ImportError as error:
         raise MissingExtra.of("uvicorn", "workbench", "the workbench") from error
     from spanwise.evaluation import parse_memory
-    from spanwise.streams import say
+    from spanwise.streams import write_message
     from spanwise.workbench.guard import Door
     from spanwise.workbench.private import PRIVATE, SERVER, TOKEN, check_private, write_new
 
@@ -104,7 +104,9 @@ def serve(
         bench: Bench = guard.app.state.bench  # type: ignore[attr-defined]
 
         def show_link() -> None:
-            say(f"spanwise: the workbench for {root} is at\n\n  {guard.link()}\n\nPress Ctrl-C to stop it.")
+            write_message(
+                f"spanwise: the workbench for {root} is at\n\n  {guard.link()}\n\nPress Ctrl-C to stop it."
+            )
 
         try:
             if not read_only:

@@ -106,7 +106,7 @@ def _evaluate(task: Task) -> int:
     from spanwise.settings import in_options
     from spanwise.workbench.private import COLUMNS, PART, UPLOADS, publish, upload_name
 
-    def say(line: ChildMessage) -> None:
+    def send(line: ChildMessage) -> None:
         sys.stdout.write(msgspec.json.encode(line).decode() + "\n")
         sys.stdout.flush()
 
@@ -114,10 +114,10 @@ def _evaluate(task: Task) -> int:
     try:
         result = evaluate(
             task.gold, {task.system: task.upload}, train=list(task.train) or None, tags=task.tags,
-            progress=lambda step, done, total: say(ChildMessage(step=step, done=done, total=total)),
+            progress=lambda step, done, total: send(ChildMessage(step=step, done=done, total=total)),
             **options,
         )  # fmt: skip
-        say(ChildMessage(step="write", done=0, total=2))
+        send(ChildMessage(step="write", done=0, total=2))
         folder = Path(task.folder)
         columns, document = (
             folder / UPLOADS / upload_name(f"{ending}{PART}") for ending in (".npz", ".json")
@@ -125,13 +125,13 @@ def _evaluate(task: Task) -> int:
         mention_columns(result).save(columns)
         result.to_json(document)
         publish({columns: folder / COLUMNS / ".npz", document: folder / ".json"}, task.stem)
-        say(ChildMessage(step="write", done=2, total=2))
+        send(ChildMessage(step="write", done=2, total=2))
     except SpanwiseError as error:
         difference = error.difference if isinstance(error, TokensDiffer) else None
-        say(ChildMessage(error=in_options(str(error)), difference=difference))
+        send(ChildMessage(error=in_options(str(error)), difference=difference))
         return 2 if isinstance(error, ChoiceError) else 3
     except MemoryError:
-        say(
+        send(
             ChildMessage(
                 error=f"the evaluation needs more memory than the {task.memory / 1e9:.1f} GB it may take.\n"
                 "Start the workbench with a higher --memory, or evaluate the file with "

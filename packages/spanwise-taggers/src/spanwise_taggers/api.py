@@ -151,7 +151,7 @@ def train_all(
 
     If one job fails, the others continue.
     """
-    say = progress or (lambda text: None)
+    show = progress or (lambda text: None)
     files: dict[tuple[str, str], Annotation] = {}
     networks = []
     for number, job in enumerate(jobs):
@@ -159,12 +159,12 @@ def train_all(
             if parse(job.model).is_network:
                 networks.append(number)
             else:
-                done(number, _train_crf(job, files, say))
+                done(number, _train_crf(job, files, show))
         except Exception as error:  # a failing job must not stop the others; its error is passed to `done`
             done(number, error)
     if networks:
         require_torch()
-        _train_networks(jobs, networks, files, done, device, at_once, say)
+        _train_networks(jobs, networks, files, done, device, at_once, show)
 
 
 def _read(job: Job, path: str, files: dict[tuple[str, str], Annotation]) -> Annotation:
@@ -184,7 +184,7 @@ def _parts(job: Job, files: dict[tuple[str, str], Annotation]) -> dict[str, Anno
     return parts
 
 
-def _train_crf(job: Job, files: dict[tuple[str, str], Annotation], say: Callable[[str], None]) -> Trained:
+def _train_crf(job: Job, files: dict[tuple[str, str], Annotation], show: Callable[[str], None]) -> Trained:
     from spanwise_taggers import crfsuite
 
     parts = _parts(job, files)
@@ -203,7 +203,7 @@ def _train_crf(job: Job, files: dict[tuple[str, str], Annotation], say: Callable
         "cpu_seconds": time.process_time() - cpu,
         "f1": f1,
     }
-    say(f"crf, seed {job.seed}: {_spoken(f1)}")
+    show(f"crf, seed {job.seed}: {_spoken(f1)}")
     return Trained(parse("crf"), settings, job.seed, report, predictions, crf=data)
 
 
@@ -214,7 +214,7 @@ def _train_networks(
     done: Callable[[int, Trained | Exception], None],
     device: str,
     at_once: int | None,
-    say: Callable[[str], None],
+    show: Callable[[str], None],
 ) -> None:
     import torch
 
@@ -243,7 +243,7 @@ def _train_networks(
         result = _plainly(result) if isinstance(result, Exception) else result
         if isinstance(result, Trained):
             cost = f"{result.report['seconds']:.1f} s{more}"
-            say(f"{result.model.name}, seed {result.seed}: {_spoken(result.report['f1'])}, {cost}")
+            show(f"{result.model.name}, seed {result.seed}: {_spoken(result.report['f1'])}, {cost}")
         done(number, result)
         prepared.release(jobs[number])
 

@@ -441,7 +441,7 @@ def unchecked() -> AbstractContextManager[None]:
 # ---- rows with one dot per system ------------------------------------------------------------------
 
 
-CROWDED = 6  # with more systems than this, rows grow taller
+MANY_SYSTEMS = 6  # with more systems than this, rows grow taller
 
 
 class Dot(Struct, frozen=True):
@@ -484,7 +484,7 @@ class ChartLayout(Struct, frozen=True):
 
 def draw(name: str, title: str, rows: Sequence[ChartRow], layout: ChartLayout, style: Style) -> Drawing:
     """The chart of the rows; the axis may zoom, since dots and intervals are read by position."""
-    if _systems(rows) > CROWDED:
+    if _systems(rows) > MANY_SYSTEMS:
         layout = replace(layout, step=max(layout.step, 14.0 + 5 * _systems(rows)))
     low, high = layout.domain or axis_range(_extents(rows, layout))
     scale = layout.plot / max(high - low, 1e-9)
