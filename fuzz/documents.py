@@ -48,6 +48,20 @@ def originals() -> tuple[bytes, ...]:
         (folder / "study.toml").write_text(seeds.MANIFEST, encoding="utf-8")
         study = spanwise.study(folder / "study.toml", cache=False, workers=1)
         split = spanwise.split(folder / "gold.conll", test=0.5)
+        leaks = spanwise.study_of("leaks", folder / "study.toml", resamples=20)
+        gold, predicted = seeds.tuples()
+        for file, rows in {"gold": gold, "a": predicted, "b": gold}.items():
+            lines = "".join(json.dumps(row) + "\n" for row in rows)
+            (folder / f"{file}.jsonl").write_text(lines, encoding="utf-8")
+        of_tuples = spanwise.study_of(
+            "tuples",
+            {
+                "predictions": f"{folder}/{{system}}.jsonl",
+                "datasets": {"d": {"test": str(folder / "gold.jsonl")}},
+                "systems": {"a": {}, "b": {}},
+            },
+            resamples=20,
+        )
     whole = spanwise.evaluate(
         seeds.GOLD, {"a": seeds.SYSTEM, "b": seeds.GOLD}, tokens=seeds.TOKENS, train=seeds.gold(),
         resamples=20, cross=[("entity_length", "label")], weights=["BE = 0.5 TP"], examples="all",
@@ -60,9 +74,9 @@ def originals() -> tuple[bytes, ...]:
     )  # fmt: skip
     curve = spanwise.curve(dict.fromkeys((100, 200, 400, 800), whole))
     changes = spanwise.changes(spanwise.evaluate(seeds.GOLD, {"a": seeds.GOLD}, tokens=seeds.TOKENS), whole)
-    gold, predicted = seeds.tuples()
     tuples = spanwise.tuples(gold, {"a": predicted, "b": gold}, train=gold, resamples=20)
-    made = (study, split, whole, judged, spanwise.plan(whole), spanwise.plan(judged), curve, changes, tuples)
+    plans = spanwise.plan(whole), spanwise.plan(judged)
+    made = (study, leaks, split, whole, judged, *plans, curve, changes, tuples, of_tuples)
     return (*seeds.documents(), *(document.to_json().encode() for document in made))
 
 

@@ -121,6 +121,7 @@ class Bitmaps(Struct, frozen=True, eq=False, dict=True):
     """An index of a table of mentions: for each value of each attribute, a bitmap of those that have it.
 
     Examples:
+        >>> from spanwise.conditions import parse
         >>> table = MentionTable.of(unit=[0, 0, 1], label=[0, 1, 1], labels=("LOC", "PER"), units=2)
         >>> bitmaps = Bitmaps(table, with_labels(table.labels, {}))
         >>> unpacked_bits(bitmaps.mask(parse("label=PER")), len(table)).tolist()

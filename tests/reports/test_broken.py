@@ -58,5 +58,5 @@ def test_annotations_cannot_be_ended_by_the_text_of_a_mention() -> None:
     record = {"tokens": ["a%0A::error::b", "c\nd"], "spans": [[0, 2, "P,E:R"]]}
     result = spanwise.evaluate([record], {"m::n": [{**record, "spans": []}]}, resamples=0)
     (line,) = github_annotations(result).splitlines()
-    assert line.startswith("::warning ") and "title=FN  gold P%2CE%3AR::" in line
+    assert line.startswith("::warning ") and "title=missed  gold P%2CE%3AR::" in line
     assert "a%250A::error::b" in line

@@ -35,9 +35,12 @@ def contradiction(document: Document) -> Fault | None:
 def _faults(document: Document) -> Iterator[Fault]:
     yield from _of_parts(document, "$")
     if isinstance(document, Evaluation):
-        subsets = set(next(iter(document.systems.values())).tough)
-        for name, system in document.systems.items():
-            if set(system.tough) != subsets:
+        tough = {name: set(system.tough) for name, system in document.systems.items() if system.tough}
+        for (
+            name,
+            subsets,
+        ) in tough.items():  # results without training data, which have none, stand beside others
+            if subsets != next(iter(tough.values())):
                 yield f"$.systems{_key(name)}.tough", "the subsets are not those of the other systems"
         yield from _of_systems(document.systems, document, "$")
     elif isinstance(document, ScoreGrid):

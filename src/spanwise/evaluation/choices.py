@@ -453,7 +453,10 @@ class Choices(Struct, frozen=True, eq=False):
     @classmethod
     def among(cls, given: Mapping[str, Any], **changed: Any) -> Choices:
         """The choices among the arguments of `evaluate`, which have the same names."""
-        names = {*cls.__struct_fields__, *signature(cls.of).parameters}
+        named = (
+            each.name for each in signature(cls.of).parameters.values() if each.kind is not each.VAR_KEYWORD
+        )
+        names = {*cls.__struct_fields__, *named}
         return cls.of(**{name: value for name, value in given.items() if name in names} | changed)
 
     @classmethod

@@ -53,8 +53,8 @@ def _escaped(data: bytes, positions: Ints) -> Bools:
     return escaped
 
 
-class NotOneList(Exception):
-    """Raised if a file is not one JSON list; reading it whole reports why."""
+class CannotBeCut(Exception):
+    """Raised if a file cannot be cut into parts, or is damaged; reading it whole reports why."""
 
 
 class ItemPiece(Struct, frozen=True, eq=False):
@@ -69,7 +69,7 @@ def item_pieces(file: File) -> Iterator[ItemPiece]:
     """The items of a file that is one JSON list, some at a time.
 
     Raises:
-        NotOneList: the file is something else, or damaged.
+        CannotBeCut: the file is something else, or damaged.
     """
     stream = file.chunks(CHUNK)
     head = b""
@@ -79,7 +79,7 @@ def item_pieces(file: File) -> Iterator[ItemPiece]:
             break
     begin = len(head) - len(head.lstrip(_SPACE)) + 1
     if head[begin - 1 : begin] != b"[":
-        raise NotOneList
+        raise CannotBeCut
     byte = begin + (len(BOM) if has_mark(file) else 0)
     any_before, pending = False, b""
     for piece in cut_pieces(chain([head[begin:]], stream), _after_last_comma):
@@ -89,12 +89,12 @@ def item_pieces(file: File) -> Iterator[ItemPiece]:
             any_before = True
         pending = piece
     if not pending.rstrip(_SPACE).endswith(b"]"):
-        raise NotOneList
+        raise CannotBeCut
     items = items_of(pending)
     if items:
         yield ItemPiece(items, _begins(pending, byte), byte + len(pending))
     elif any_before:  # a trailing comma
-        raise NotOneList
+        raise CannotBeCut
 
 
 def items_of(data: bytes) -> list[object]:
@@ -102,7 +102,7 @@ def items_of(data: bytes) -> list[object]:
     try:
         items: list[object] = parse_json(f"[{data.rstrip(_SPACE)[:-1].decode('utf-8')}]")
     except (ValueError, RecursionError):
-        raise NotOneList from None
+        raise CannotBeCut from None
     return items
 
 

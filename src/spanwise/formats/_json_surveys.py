@@ -14,7 +14,7 @@ from spanwise.errors import InputError
 from spanwise.formats import _json_items
 from spanwise.formats._columns import line_positions
 from spanwise.formats._format import Cutting, JsonRecord, Options
-from spanwise.formats._json_items import NotOneList, item_pieces, items_of
+from spanwise.formats._json_items import CannotBeCut, item_pieces, items_of
 from spanwise.formats._opening import BOM, File
 from spanwise.formats._sentences import is_spans
 from spanwise.formats._surveying import (
@@ -49,7 +49,7 @@ def survey_json(file: File, options: Options, cutting: Cutting) -> RecordSurvey 
         return None
     try:
         return _RecordSurveyor(file, options).survey(cutting)
-    except (InputError, NotOneList):
+    except (InputError, CannotBeCut):
         return None  # reading the file whole reports the errors
 
 

@@ -30,7 +30,7 @@ from spanwise.formats._format import (
     problem_at,
 )
 from spanwise.formats._interning import Interner
-from spanwise.formats._json_items import NotOneList, item_pieces, items_of
+from spanwise.formats._json_items import CannotBeCut, item_pieces, items_of
 from spanwise.formats._opening import BOM, File
 from spanwise.formats._sentences import (
     Origin,
@@ -291,7 +291,7 @@ class RecordReader(Struct):
             end = line + chunk.count(b"\n"), byte + len(chunk)
             if batch is not None:
                 if not batch.begins.all():
-                    raise InputError("records without lines are read whole")
+                    raise CannotBeCut  # records without lines are read whole
                 before = batch.after
                 begins, _ = line_positions(chunk + b"\n")
                 lines, positions = batch.begins.copy(), byte + begins[batch.begins - line]
@@ -307,7 +307,7 @@ class RecordReader(Struct):
         waiting: list[Record] = []
         for number, found in enumerate(self.found(Part(self.path, items=units)), start=1):
             if isinstance(found, Problem):
-                raise InputError(at(self.path, found.line, found.text))
+                raise CannotBeCut  # reading the file whole reports the problem
             if isinstance(found, Batch):
                 size = len(found.corpus)
                 places = ints(np.arange(size)), ints(np.full(size, number - 1)), (0, number)
@@ -359,7 +359,7 @@ def survey(form: Format, file: File, options: Options, cutting: Cutting) -> CutS
                 return None
             end = looked.end
         reader.check()
-    except (InputError, NotOneList):
+    except (InputError, CannotBeCut):
         return None
     return surveyor.survey(
         form.name, cutting, reader.kinds, partial(_part, reader), end=end,

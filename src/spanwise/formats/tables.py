@@ -87,17 +87,12 @@ def _further(table: TableColumns, options: Options) -> dict[str, Column]:
 
 
 def whole_rows(table: Mapping[str, Sequence[object]], options: Options, path: str) -> int:
-    """The number of leading rows that are complete sentences, whatever rows may follow.
-
-    Raises InputError if a token is missing, as the kind of the rows cannot be recognised then.
-    """
+    """The number of leading rows that are complete sentences, whatever rows may follow."""
     columns = {name.lower(): name for name in table}
     token = _column(columns, _TOKENS, options.token_column, path, "tokens")
     size = len(table[token])
     sentence = next((columns[name] for name in _SENTENCES if name in columns), None)
     of_spans = options.tag_column is None and any(name in columns for name in TABLE_SPANS)
-    if None in table[token]:
-        raise InputError(at(path, None, "a token is missing.\nFill it in."))
     if not size or sentence is None or of_spans or not isinstance(table[token][0], str):
         return size
     documents = _of(table, columns, _DOCUMENTS)
@@ -115,6 +110,9 @@ def table_units(
     token = _column(columns, _TOKENS, options.token_column, path, "tokens")
     if not len(table[token]):
         raise InputError(at(path, None, "the table has no row.\nGive at least one sentence."))
+    missing = next((row for row, value in enumerate(table[token]) if _is_missing(value)), None)
+    if missing is not None:
+        raise InputError(at(path, None, f"row {missing + 1} has no {token!r}.\nFill it in."))
     spans = next((columns[name] for name in TABLE_SPANS if name in columns), None)
     listed = not isinstance(table[token][0], str)
     sentence = next((columns[name] for name in _SENTENCES if name in columns), None)
@@ -144,6 +142,11 @@ def table_units(
                f"it has: {', '.join(table)}.\nAdd a column 'sentence', or give lists of tokens.")
         )  # fmt: skip
     return _gathered(table, token, tag, sentence, columns, labels, path)
+
+
+def _is_missing(value: object) -> bool:
+    """Whether a value is None, or pandas' NaN or NA."""
+    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
 
 
 def _column(

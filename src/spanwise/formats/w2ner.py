@@ -22,6 +22,11 @@ def records(part: Part, options: Options) -> Iterator[Record | Problem]:
             tokens = row["sentence"] if "sentence" in row else row["tokens"]
             entities = row["ner"] if "ner" in row else row["entities"]
             mentions = [_mention(mention) for mention in entities]
+            if not all(pieces for pieces, _ in mentions):
+                yield Problem(
+                    None, f"sentence {number} has a mention without tokens.\nGive their numbers, from 0."
+                )
+                continue
             relations = row.get("relations")
             left_out = {"relations": len(relations)} if isinstance(relations, list) else {}
             words, name = [str(token) for token in tokens], str(row.get("orig_id", ""))
@@ -38,8 +43,6 @@ def records(part: Part, options: Options) -> Iterator[Record | Problem]:
 def _mention(mention: JsonRecord) -> tuple[Pieces, str]:
     label = str(mention["type"])
     if "index" in mention:
-        if not mention["index"]:
-            raise ValueError("a mention without tokens")
         return tuple((whole(token), whole(token) + 1) for token in mention["index"]), label
     return ((whole(mention["start"]), whole(mention["end"])),), label
 

@@ -470,7 +470,7 @@ class Store:
         with self._unharmed():
             rows = self._rows("SELECT packed FROM units WHERE result=? AND name=?", [result, name])
             if not rows:
-                raise ValueError("the counts of a result are missing")
+                raise damaged_database(self.path, "the counts of a result are missing")
             return msgspec.json.decode(rows[0][0], type=list[PackedMeasure])
 
     # ---- slices

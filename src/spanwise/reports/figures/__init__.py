@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from spanwise.document import DocumentLike
 from spanwise.document.loading import as_document
+from spanwise.errors import MissingExtra
 
 if TYPE_CHECKING:
     import altair as alt
@@ -20,6 +21,18 @@ WIDTHS = {1: 240.0, 2: 500.0}  # in points, for one and two columns, as in ACL a
 BACKGROUNDS = ("white", "transparent")
 
 
+@contextmanager
+def _naming_extra() -> Iterator[None]:
+    """Say which extra to install if a package is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] == "spanwise":
+            raise
+        raise MissingExtra.of(error.name or "altair", "report", "drawing figures") from error
+
+
+@_naming_extra()
 def figures(document: DocumentLike, *, background: str = "white") -> dict[str, alt.LayerChart]:
     """The charts of a result document by name, to show in a notebook or to customise.
 
@@ -32,14 +45,20 @@ def figures(document: DocumentLike, *, background: str = "white") -> dict[str, a
     `risk-coverage-SYSTEM`; agreement has `pairs`, `levels` and `ceiling`; leaks have `levels`, `price` and
     `labels`. Charts for which the document has no numbers are left out.
     """
-    return _charts(_module("_drawings").drawings(as_document(document)), background)
+    from spanwise.reports.figures._drawings import drawings
+
+    return _charts(drawings(as_document(document)), background)
 
 
+@_naming_extra()
 def names(document: DocumentLike) -> list[str]:
     """The names of `figures`, without drawing them."""
-    return [drawing.name for drawing in _module("_drawings").drawings(as_document(document))]
+    from spanwise.reports.figures._drawings import drawings
+
+    return [drawing.name for drawing in drawings(as_document(document))]
 
 
+@_naming_extra()
 def paper(
     document: DocumentLike, name: str, *, labels: Sequence[str] = (), background: str = "white"
 ) -> dict[str, alt.LayerChart]:
@@ -48,15 +67,20 @@ def paper(
     `papers()` lists the figures. `labels` selects the labels of a confusion matrix; all others are added up.
     If the document lacks the numbers for a figure, the error says what is missing.
     """
-    return _charts(_module("_drawings").paper_drawings(as_document(document), name, labels), background)
+    from spanwise.reports.figures._drawings import paper_drawings
+
+    return _charts(paper_drawings(as_document(document), name, labels), background)
 
 
+@_naming_extra()
 def papers() -> dict[str, str]:
     """The names of the papers' figures, and what each shows."""
-    summaries: dict[str, str] = _module("_drawings").summaries()
-    return summaries
+    from spanwise.reports.figures._drawings import summaries
+
+    return summaries()
 
 
+@_naming_extra()
 def save(
     document: DocumentLike,
     folder: str | Path,
@@ -81,6 +105,8 @@ def save(
     document = as_document(document)
     from spanwise.errors import ChoiceError, unknown
     from spanwise.formats import make_folder, write_atomically
+    from spanwise.reports.figures._drawings import drawings
+    from spanwise.reports.figures._files import convert
 
     for form in formats:
         if form not in FORMATS:
@@ -93,13 +119,11 @@ def save(
     for name in papers:
         charts |= paper(document, name, labels=labels, background=background)
     if names or not papers:
-        made = _module("_drawings").drawings(document, narrow=columns == 1)
-        drawings = {drawing.name: drawing for drawing in made}
+        made = {drawing.name: drawing for drawing in drawings(document, narrow=columns == 1)}
         for name in names:
-            if name not in drawings:
-                raise unknown("figure of this result", name, drawings)
-        charts |= _charts([drawings[name] for name in names or drawings], background)
-    convert = _module("_files").convert
+            if name not in made:
+                raise unknown("figure of this result", name, made)
+        charts |= _charts([made[name] for name in names or made], background)
     written = []
     for name, chart in charts.items():
         for form, content in convert(chart, formats, width=WIDTHS.get(columns or 0)).items():
@@ -122,16 +146,3 @@ def _charts(drawings: Sequence[Drawing], background: str) -> dict[str, alt.Layer
 def file_name(name: str) -> str:
     """A file name that every file system accepts; letters of all scripts are kept."""
     return "".join(c if c.isalnum() or c in "-_." else "-" for c in name).strip("-.") or "figure"
-
-
-def _module(name: str) -> ModuleType:
-    from importlib import import_module
-
-    from spanwise.errors import MissingExtra
-
-    try:
-        return import_module(f"spanwise.reports.figures.{name}")
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] == "spanwise":
-            raise
-        raise MissingExtra.of(error.name or "altair", "report", "drawing figures") from error
