@@ -103,6 +103,35 @@ def test_the_chosen_annotator_is_gold_for_predictions_that_name_nobody(
     assert (overall.overall.gold, overall.overall.correct) == (2, 1)
 
 
+WRONG = [
+    pytest.param(
+        lines(prodigy("ann", [PER]) | {"entities": [LOC]}), "hold different mentions", id="two keys"
+    ),
+    pytest.param(lines(prodigy("ann", [PER | {"end": 2.5}])), "is not a span", id="half a character"),
+    pytest.param(
+        f'[{lines(prodigy("ann", [PER])).strip()[:-1]}, "spans": []}}]', "occurs twice", id="one key twice"
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), WRONG)
+def test_annotations_that_cannot_be_read_cannot_be_compared(
+    content: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "export.json"
+    path.write_text(content)
+    for read in (spanwise.read, spanwise.agree):
+        with pytest.raises(InputError, match=message):
+            read(path)
+
+
+def test_whatever_names_positions_and_labels_is_read_of_every_annotator(tmp_path: Path) -> None:
+    path = tmp_path / "export.jsonl"
+    spans: list[dict[str, Any]] = [{"begin": 0, "stop": 3, "type": "PER"}]
+    path.write_text(lines(prodigy("ann", spans), prodigy("bob", [PER])))
+    assert spanwise.agree(path).mean.overall.f1 == 1
+
+
 def test_annotators_who_share_no_text_are_read_together(tmp_path: Path) -> None:
     path = tmp_path / "export.json"
     path.write_text(json.dumps([task(1, ("ann", [PER])), task(2, ("bob", [LOC]))]))

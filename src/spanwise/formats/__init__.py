@@ -511,22 +511,16 @@ def read_annotators(
     CoNLL file has several tag columns, each column is an annotator named after its number, unless
     `tag_column` is given.
     """
-    from spanwise.formats.annotators import by_annotator, tag_columns
-
     choices = options_of(**options)
-    annotations = by_annotator(source, choices) if format is None else None
-    if annotations is not None:
-        return {who: choices.finished(annotation) for who, annotation in annotations.items()}
-    if (
-        choices.tag_column is not None
-        or Path(source).is_dir()
-        or format_of(_opened(source, choices), format).name != "conll"
-    ):
+    file = _opened(source, choices)
+    try:
+        chosen = format_of(file, format)
+    except InputError:  # a folder that is not in a format, such as one with a folder for each annotator
         return None
-    columns = tag_columns(source, choices)
-    if len(columns) < 2:
+    if chosen.read_annotators is None:
         return None
-    return {
-        f"column {column}": Reader(format=format, **{**options, "tag_column": column}).read(source)
-        for column in columns
-    }
+    with _file_errors(chosen, file):
+        annotations = chosen.read_annotators(file, choices)
+    if annotations is None:
+        return None
+    return {who: choices.finished(annotation) for who, annotation in annotations.items()}

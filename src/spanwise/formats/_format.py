@@ -309,7 +309,8 @@ class Format(Struct, frozen=True):
     writes a format that consists of several files.
     `problems(file, options)` lists all errors, where `read` would stop at the first.
     `layered(object)` tells whether an object holds gold and predictions, for `read_layers`, and
-    `read_annotators(file, options)` returns the annotation of each annotator in a file.
+    `read_annotators(file, options)` returns the annotation of each annotator in a file, or None if it
+    distinguishes none.
     If a format is `interning`, its `read` and `read_layers` take a third argument: the interner with
     the words of earlier files, to which the words of this file are added.
     `survey(file, options, cutting)` scans a file once and decides where to cut it into parts, so that
@@ -342,7 +343,7 @@ class Format(Struct, frozen=True):
     problems: Callable[[File, Options], list[Problem]] | None = None
     write_folder: Callable[[Annotation, str | os.PathLike[str]], object] | None = None
     layered: Callable[[object], bool] | None = None
-    read_annotators: Callable[[File, Options], dict[str, Annotation]] | None = None
+    read_annotators: Callable[[File, Options], dict[str, Annotation] | None] | None = None
     interning: bool = False
     survey: Callable[[File, Options, Cutting], CutSource | None] | None = None
     keeps_rows: bool = False

@@ -1,57 +1,45 @@
-"""Sources with several annotators: Prodigy, doccano, Label Studio, CoNLL columns and projects."""
+"""Records of several annotators: exports of Prodigy, doccano and Label Studio."""
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from spanwise.corpus import Annotation, Pieces
+from msgspec.structs import replace
+
+from spanwise.corpus import Annotation, Source
 from spanwise.errors import InputError, at, unknown
-from spanwise.formats._columns import DOCSTART
-from spanwise.formats._format import FORMATS, JsonRecord, Options
+from spanwise.formats._format import JsonRecord, Options
 from spanwise.formats._opening import File
-from spanwise.formats._sentences import Origin, Record, annotation, json_line
-from spanwise.schemes import malformed
 
 # Fields that may name a record's annotator; Prodigy writes the first two.
 _WHO = ("_annotator_id", "_session_id", "annotator", "username", "user")
 _SPANS = ("spans", "entities", "label", "labels")
 _REFUSED = ("reject", "ignore")  # Prodigy's answers other than "accept"
-_STARTS, _ENDS = ("start", "start_offset"), ("end", "end_offset")
 
-Units = dict[str, dict[str, Record]]  # by annotator and text
+Version = tuple[str, str, JsonRecord]  # an annotator, the name of a text, and its record
 
 
-def by_annotator(path: str | os.PathLike[str], options: Options) -> dict[str, Annotation] | None:
-    """The annotation of each annotator of a JSON file or a project; None if it names no annotators."""
-    file = File(path, encoding=options.encoding, unpacked=options.limits.unpacked)
-    for form in FORMATS:
-        if form.read_annotators is not None and form.recognise(file) is not None:
-            return form.read_annotators(file, options)
-    if file.is_folder or file.head.lstrip()[:1] not in (b"{", b"["):
+def by_annotator(file: File, options: Options) -> dict[str, Annotation] | None:
+    """The annotation of each annotator of a JSON file; None if it names no annotators.
+
+    Each has the last of their versions of a text, as in the tools, read as any other record.
+    """
+    from spanwise.formats.jsonl import annotation_of, gather_records, records
+
+    numbered = list(records(file))
+    versions = _versions(file.path, [record for _, record in numbered], [line for line, _ in numbered])
+    if versions is None:
         return None
-    records = list(_records(file))
-    reader = _reader(records)
-    if reader is None:
-        return None
-    kind, read = reader
-    units: Units = {}
-    for number, record in enumerate(records, start=1):
-        try:
-            read(units, number, record)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                at(file.path, None, f"record {number} does not have the structure of {kind} exports "
-                   f"({type(error).__name__}: {error}).\nExport the project again.")
-            ) from None  # fmt: skip
-    return {
-        who: annotation(
-            list(own.values()), Origin(file.path, kind, f"records of {who}", file.sha256), options
-        )
-        for who, own in sorted(units.items())
-    }
+    kind, own = versions
+    options = replace(options, annotator=None)
+    result = {}
+    for who, texts in sorted(own.items()):
+        read = annotation_of(gather_records(file.path, texts.values(), options), options, file.sha256)
+        reading = replace(read.reading, format=kind, evidence=f"records of {who}")
+        corpus = replace(read.corpus, source=Source(file.path))
+        result[who] = replace(read, corpus=corpus, reading=reading)
+    return result
 
 
 def refused(record: Mapping[str, object]) -> str | None:
@@ -78,15 +66,11 @@ def names_annotators(records: Sequence[object]) -> bool:
     return _reader(records) is not None
 
 
-def refuse_several(path: str, records: Sequence[object]) -> None:
+def refuse_several(path: str, records: Sequence[JsonRecord]) -> None:
     """Refuse records in which several annotators annotated the same text: one of them must be chosen."""
-    reader = _reader(records)
-    if reader is None:
-        return
-    units: Units = {}
-    for number, record in enumerate(records, start=1):
-        reader[1](units, number, record)
-    refuse_shared(path, {who: [*own] for who, own in units.items()})
+    versions = _versions(path, records, [0] * len(records))
+    if versions is not None:
+        refuse_shared(path, {who: [*own] for who, own in versions[1].items()})
 
 
 def refuse_shared(path: str, texts: Mapping[str, Sequence[str]]) -> None:
@@ -124,37 +108,31 @@ def check_annotator(annotator: str, names: Collection[str]) -> None:
         raise unknown("annotator", annotator, names)
 
 
-def tag_columns(path: str | os.PathLike[str], options: Options) -> list[int]:
-    """The numbers of the last columns of a CoNLL file, as far as they hold tags, in order."""
-    file = File(path, encoding=options.encoding, unpacked=options.limits.unpacked)
-    rows = [line.split() for line in file.head.split(b"\n")[:-1]]
-    mark = None if options.comments is None else options.comments.encode()
-    rows = [row for row in rows if row and row[0] != DOCSTART and not (mark and row[0].startswith(mark))]
-    width = min(map(len, rows), default=0)
-    columns: list[int] = []
-    for column in range(width - 1, 0, -1):
-        values = {row[column].decode("utf-8", "replace") for row in rows}
-        if any(malformed(value) for value in values) or not any(value == "O" for value in values):
-            break
-        columns.append(column)
-    return columns[::-1]
+def _versions(
+    path: str, records: Sequence[JsonRecord], lines: Sequence[int]
+) -> tuple[str, dict[str, dict[str, tuple[int, JsonRecord]]]] | None:
+    """The tool that wrote records, and each annotator's record of each text, with its line, by its name.
 
-
-def _records(file: File) -> Iterator[object]:
-    text = file.text
-    if text.lstrip().startswith("["):
+    None if they name no annotators.
+    """
+    reader = _reader(records)
+    if reader is None:
+        return None
+    kind, read = reader
+    versions: dict[str, dict[str, tuple[int, JsonRecord]]] = {}
+    for number, (line, record) in enumerate(zip(lines, records, strict=True), start=1):
         try:
-            whole = json.loads(text)
-        except (ValueError, RecursionError):
-            whole = None  # one list per line, which names no annotators, or a file that reading will refuse
-        yield from whole if isinstance(whole, list) else ()
-        return
-    for line, row in enumerate(text.split("\n"), start=1):
-        if row.strip():
-            yield json_line(file.path, line, row)
+            for who, name, own in read(record, number):
+                versions.setdefault(who, {})[name] = line, {**own, "id": name, "document": name}
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                at(path, None, f"record {number} does not have the structure of {kind} exports "
+                   f"({type(error).__name__}: {error}).\nExport the project again.")
+            ) from None  # fmt: skip
+    return kind, versions
 
 
-def _reader(records: Sequence[object]) -> tuple[str, Callable[[Units, int, Any], None]] | None:
+def _reader(records: Sequence[object]) -> tuple[str, Callable[[JsonRecord, int], Iterator[Version]]] | None:
     """The tool that wrote the file, and the function that reads its records; None if it is unknown."""
     objects = [record for record in records if isinstance(record, Mapping)]
     if not objects or len(objects) < len(records):
@@ -186,62 +164,39 @@ def _signed(record: Mapping[str, object]) -> str | None:
     return None
 
 
-def _add(units: Units, who: str, key: str, unit: Record) -> None:
-    """Add an annotator's version of a text; as in the tools, the last version counts."""
-    units.setdefault(who, {})[key] = unit
-
-
-def _prodigy(units: Units, number: int, record: JsonRecord) -> None:
-    """Add a record, which holds one annotator's spans on one text, unless it was rejected or ignored."""
+def _prodigy(record: JsonRecord, number: int) -> Iterator[Version]:
+    """A record, which holds one annotator's spans on one text, unless it was rejected or ignored."""
     who = _who(record)
-    if who is None or refused(record):
-        return
-    text = record["text"]
-    spans: list[object] = next((record[key] for key in _SPANS if isinstance(record.get(key), list)), [])
-    name = next((str(record[key]) for key in ("id", "_input_hash") if key in record), text)
-    _add(units, who, name, Record(text, [_span(span) for span in spans], name))
+    if who is not None and not refused(record):
+        name = next((str(record[key]) for key in ("id", "_input_hash") if key in record), record["text"])
+        unmarked = not any(isinstance(record.get(key), list) for key in _SPANS)
+        yield who, name, {**record, "spans": []} if unmarked else record
 
 
-def _doccano(units: Units, number: int, record: JsonRecord) -> None:
-    """Add a text whose spans name their users; a user without spans counts as not having annotated it."""
-    text, name = record["text"], str(record.get("id", number))
-    users: dict[str, list[tuple[Pieces, str]]] = {}
+def _doccano(record: JsonRecord, number: int) -> Iterator[Version]:
+    """A text whose spans name their users; a user without spans counts as not having annotated it."""
     key = _signed(record)
-    for span in record[key] if key is not None else ():
-        users.setdefault(str(span["user"]), []).append(_span(span))
-    for who, spans in users.items():
-        _add(units, who, name, Record(text, spans, name))
+    listed = record[key] if key is not None else ()
+    for who in dict.fromkeys(str(span["user"]) for span in listed):
+        own = [span for span in listed if str(span["user"]) == who]
+        yield who, str(record.get("id", number)), {**record, str(key): own}
 
 
-def _span(span: Any) -> tuple[Pieces, str]:
-    start: Any
-    end: Any
-    if isinstance(span, Sequence) and not isinstance(span, str):
-        start, end, label = span[:3]
-    else:
-        start = next((span[key] for key in _STARTS if key in span), None)
-        end = next((span[key] for key in _ENDS if key in span), None)
-        label = span["label"]
-    return ((int(start), int(end)),), str(label)
+def _label_studio(task: JsonRecord, number: int) -> Iterator[Version]:
+    """Each annotation of a task that was not cancelled, under the annotator who completed it."""
+    from spanwise.formats.label_studio import mentions_in
 
-
-def _label_studio(units: Units, number: int, task: JsonRecord) -> None:
-    """Add each annotation of a task that was not cancelled, under the annotator who completed it."""
-    name = str(task.get("id", number))
     for index, work in enumerate(task.get("annotations") or (), start=1):
         if work.get("was_cancelled"):
             continue
-        results = [result.get("value", {}) for result in work.get("result", [])]
-        labeled = [value for value in results if "labels" in value]
-        spans = [
-            (((int(value["start"]), int(value["end"])),), str(label))
-            for value in labeled
-            for label in value["labels"]
-        ]
-        text = text_of_task(task["data"], labeled)
+        results = work.get("result", [])
+        text = text_of_task(
+            task["data"], [value for one in results if "labels" in (value := one.get("value", {}))]
+        )
         if text is None:
             raise ValueError(f"no field holds the text; there are {sorted(task['data'])}")
-        _add(units, completed_by(work, index), name, Record(text, spans, name))
+        spans = [[*pieces[0], label] for _, (pieces, label) in mentions_in(results)]
+        yield completed_by(work, index), str(task.get("id", number)), {"text": text, "spans": spans}
 
 
 def completed_by(annotation: Mapping[str, object], index: int) -> str:

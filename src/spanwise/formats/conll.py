@@ -52,6 +52,31 @@ def read_layers(file: File, options: Options, words: Interner | None = None) -> 
     return _layers(file, options, tag_columns(options, merged=True), words)
 
 
+def read_annotators(file: File, options: Options) -> dict[str, Annotation] | None:
+    """Read each of the last columns that hold tags, as an annotator named after its number.
+
+    None if there is only one, or if `tag_column` names the one that is meant.
+    """
+    columns = _last_columns(file, options) if options.tag_column is None else []
+    if len(columns) < 2:
+        return None
+    return {f"column {column}": read(file.again(), replace(options, tag_column=column)) for column in columns}
+
+
+def _last_columns(file: File, options: Options) -> list[int]:
+    """The numbers of the last columns, as far as they hold tags, in order."""
+    rows = [line.split() for line in file.head.split(b"\n")[:-1]]
+    mark = None if options.comments is None else options.comments.encode()
+    rows = [row for row in rows if row and row[0] != DOCSTART and not (mark and row[0].startswith(mark))]
+    columns: list[int] = []
+    for column in range(min(map(len, rows), default=0) - 1, 0, -1):
+        values = {row[column].decode("utf-8", "replace") for row in rows}
+        if any(malformed(value) for value in values) or "O" not in values:
+            break
+        columns.append(column)
+    return columns[::-1]
+
+
 def looks_merged(file: File) -> bool:
     """Whether the last two columns of a file's first lines look like gold and predicted tags.
 
@@ -239,6 +264,7 @@ FORMAT = Format(
     summary="columns separated by blanks or tabs, one token per line, a blank line after each sentence",
     read=read,
     read_layers=read_layers,
+    read_annotators=read_annotators,
     write=write,
     write_scored=write_scored,
     score_column=2,

@@ -52,7 +52,7 @@ from spanwise.formats._sentences import (
     whole_spans,
 )
 from spanwise.formats._surveying import Batch
-from spanwise.formats.annotators import chosen_records, refuse_several, refused, refused_note
+from spanwise.formats.annotators import by_annotator, chosen_records, refuse_several, refused, refused_note
 from spanwise.formats.text_tokens import words
 from spanwise.schemes import Tags, encode, malformed, spelled
 
@@ -677,6 +677,7 @@ FORMAT = Format(
     suffixes=(".jsonl", ".ndjson", ".json"),
     accepts=is_records,
     read_layers=read_layers,
+    read_annotators=by_annotator,
     survey=survey,
     holds=frozenset(
         ("words", "white space", "tokens", "sentences", "sentence ids", "documents", "document names",

@@ -15,7 +15,13 @@ from spanwise.errors import InputError, at
 from spanwise.formats._format import Format, JsonRecord, Options, Problem, whole
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import Part, Record, only_piece, score_of, texts_of
-from spanwise.formats.annotators import check_annotator, completed_by, refuse_shared, text_of_task
+from spanwise.formats.annotators import (
+    by_annotator,
+    check_annotator,
+    completed_by,
+    refuse_shared,
+    text_of_task,
+)
 
 
 class TaskLayer(Struct):
@@ -126,7 +132,7 @@ def _task(task: JsonRecord, number: int, path: str, done: Sequence[JsonRecord]) 
 
 
 def _standoff(text: str, results: Sequence[JsonRecord], name: str, where: str) -> Record:
-    listed = _mentions(results)
+    listed = mentions_in(results)
     scores = [score_of(result, where) for result, _ in listed]
     mentions = [mention for _, mention in listed]
     return Record(text, mentions, name, scores=scores if any(map(isfinite, scores)) else ())
@@ -149,7 +155,7 @@ def _text(data: JsonRecord, results: Sequence[JsonRecord], path: str, number: in
     return text
 
 
-def _mentions(results: Sequence[JsonRecord]) -> list[tuple[JsonRecord, tuple[Pieces, str]]]:
+def mentions_in(results: Sequence[JsonRecord]) -> list[tuple[JsonRecord, tuple[Pieces, str]]]:
     """The mentions, each with the result that holds it."""
     mentions: list[tuple[JsonRecord, tuple[Pieces, str]]] = []
     for result in results:
@@ -208,6 +214,7 @@ FORMAT = Format(
     opened=Tasks.of,
     layers={"gold": "tasks with annotations", "predicted": "tasks with predictions"},
     write=write,
+    read_annotators=by_annotator,
     source="https://labelstud.io/guide/export",
     holds=frozenset(("words", "white space", "documents", "document names", "nested", "scores")),
 )
