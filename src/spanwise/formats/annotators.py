@@ -11,6 +11,7 @@ from spanwise.corpus import Annotation, Source
 from spanwise.errors import InputError, at, unknown
 from spanwise.formats._format import JsonRecord, Options
 from spanwise.formats._opening import File
+from spanwise.registry import resolve
 
 # Fields that may name a record's annotator; Prodigy writes the first two.
 _WHO = ("_annotator_id", "_session_id", "annotator", "username", "user")
@@ -138,7 +139,7 @@ def _reader(records: Sequence[object]) -> tuple[str, Callable[[JsonRecord, int],
     if not objects or len(objects) < len(records):
         return None
     if any("data" in item and isinstance(item.get("annotations"), list) for item in objects):
-        return "label-studio", _label_studio
+        return "label-studio", resolve("formats.label_studio:by_person")
     if any(_signed(item) is not None for item in objects):
         return "doccano", _doccano
     if all("text" in item for item in objects) and any(_who(item) is not None for item in objects):
@@ -180,23 +181,6 @@ def _doccano(record: JsonRecord, number: int) -> Iterator[Version]:
     for who in dict.fromkeys(str(span["user"]) for span in listed):
         own = [span for span in listed if str(span["user"]) == who]
         yield who, str(record.get("id", number)), {**record, str(key): own}
-
-
-def _label_studio(task: JsonRecord, number: int) -> Iterator[Version]:
-    """Each annotation of a task that was not cancelled, under the annotator who completed it."""
-    from spanwise.formats.label_studio import mentions_in
-
-    for index, work in enumerate(task.get("annotations") or (), start=1):
-        if work.get("was_cancelled"):
-            continue
-        results = work.get("result", [])
-        text = text_of_task(
-            task["data"], [value for one in results if "labels" in (value := one.get("value", {}))]
-        )
-        if text is None:
-            raise ValueError(f"no field holds the text; there are {sorted(task['data'])}")
-        spans = [[*pieces[0], label] for _, (pieces, label) in mentions_in(results)]
-        yield completed_by(work, index), str(task.get("id", number)), {"text": text, "spans": spans}
 
 
 def completed_by(annotation: Mapping[str, object], index: int) -> str:

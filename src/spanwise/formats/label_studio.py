@@ -16,6 +16,7 @@ from spanwise.formats._format import Format, JsonRecord, Options, Problem, whole
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import Part, Record, only_piece, score_of, texts_of
 from spanwise.formats.annotators import (
+    Version,
     by_annotator,
     check_annotator,
     completed_by,
@@ -166,6 +167,21 @@ def mentions_in(results: Sequence[JsonRecord]) -> list[tuple[JsonRecord, tuple[P
         span = (whole(value["start"]), whole(value["end"]))
         mentions.extend((result, ((span,), str(label))) for label in labels)
     return mentions
+
+
+def by_person(task: JsonRecord, number: int) -> Iterator[Version]:
+    """Each annotation of a task that was not cancelled, under the annotator who completed it."""
+    for index, work in enumerate(task.get("annotations") or (), start=1):
+        if work.get("was_cancelled"):
+            continue
+        results = work.get("result", [])
+        text = text_of_task(
+            task["data"], [value for one in results if "labels" in (value := one.get("value", {}))]
+        )
+        if text is None:
+            raise ValueError(f"no field holds the text; there are {sorted(task['data'])}")
+        spans = [[*pieces[0], label] for _, (pieces, label) in mentions_in(results)]
+        yield completed_by(work, index), str(task.get("id", number)), {"text": text, "spans": spans}
 
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
