@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from judged_by_hand import compare_by_hand, judged_files
+from msgspec import UNSET
 
 import spanwise
 from spanwise.errors import ChoiceError, InputError
@@ -152,6 +153,28 @@ def test_few_units_are_refused(files: dict[str, Path], tmp_path: Path) -> None:
     few.write_text("\n".join(files["part"].read_text().splitlines()[:10]) + "\n")
     with pytest.raises(InputError, match="at least 20"):
         spanwise.evaluate(few, {"a": files["a"]}, silver=files["judge"], random_sample=True)
+
+
+def test_units_without_mentions_count_overall_but_not_for_a_label(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
+    lines = files["part"].read_text().splitlines(keepends=True)
+    some = [line for line in lines if "B-PER" in line][:9] + [line for line in lines if "B-" not in line]
+    empty = [(str(ALL + number), ["O", "O", "O"]) for number in range(14)]
+    part = tmp_path / "sparse.jsonl"
+    written(part, empty)
+    part.write_text(part.read_text() + "".join(some), encoding="utf-8")
+    for name in ("a", "judge"):
+        more = written(tmp_path / "more.jsonl", empty).read_text()
+        files[name].write_text(files[name].read_text() + more, encoding="utf-8")
+    result = spanwise.evaluate(
+        part, {"a": files["a"]}, silver=files["judge"], random_sample=True, resamples=0
+    )
+    scores = result.systems["a"].silver
+    assert scores and scores.units.gold == 23
+    assert scores.combined.f1 is not None and scores.combined.why is UNSET
+    assert scores.labels["PER"].combined.f1 is None
+    assert scores.labels["PER"].combined.why == "fewer than 20 gold units hold the label"
 
 
 def test_every_surface_shows_the_three_estimates(files: dict[str, Path], tmp_path: Path) -> None:

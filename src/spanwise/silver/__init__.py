@@ -318,7 +318,8 @@ def _estimates(
 ) -> SilverScores:
     """All three estimates of one cell; intervals of gold alone are those of the evaluation."""
     number, everything = len(sample.gold), len(sample.everything)
-    held = int(sample.gold[:, cell].any(axis=-1).sum())
+    # Overall, all gold units count, whether or not they hold a mention; a label needs units that hold it.
+    held = int(sample.gold[:, cell].any(axis=-1).sum()) if cell else number
     found = {name: sample.estimated(cell, rate) for name, rate in RATES.items()}
     usable = {
         name: one if one is not None and held >= LEAST_UNITS and one.interval(confidence) else None
