@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import spanwise
+from spanwise.cli.main import main
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import read, rules_of
 from spanwise.gates.merging import check_same_gold
@@ -320,3 +324,20 @@ def test_maps_and_names_are_read_from_text() -> None:
     assert label_names(["A", "A", "B"], option="only") == ("A", "B")
     assert not rules_of({})
     assert rules_of({"only": "A,B"}).only == ("A", "B")
+
+
+def test_commands_to_run_next_read_labels_as_the_result_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gold.conll").write_text("Oslo B-LOC\n\nAnn B-PER\n\n" * 9, encoding="utf-8")
+    Path("mine.conll").write_text("Oslo B-ORG\n\nAnn B-PER\n\n" * 9, encoding="utf-8")
+    rules = ["--map", "LOC=PLACE", "--predicted-map", "ORG=GROUP", "--limit", "labels=500"]
+    assert main(["evaluate", "gold.conll", "mine.conll", *rules, "--color", "never"]) == 0
+    screen = re.sub(r"\\\n *", "", capsys.readouterr().out)
+    lines = [re.split("  +", line.strip())[0] for line in screen.splitlines()]  # without notes beside them
+    commands = [shlex.split(line) for line in lines if line.startswith("spanwise errors")]
+    assert commands and all(" ".join(rules) in " ".join(words) for words in commands)
+    for words in commands:
+        assert main(words[1:]) == 0
+    assert "PLACE" in capsys.readouterr().out

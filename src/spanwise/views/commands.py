@@ -5,15 +5,16 @@ from __future__ import annotations
 import shlex
 
 from spanwise.document.evaluation import Evaluation
+from spanwise.labels import label_map
+from spanwise.settings import SETTINGS
 from spanwise.views.wording import visible
 
 # The options of an evaluation that `spanwise errors` needs in order to read the same mentions.
-_READING = (
-    "--align", "--format", "--token-column", "--tag-column", "--separator", "--scheme", "--repair",
-    "--comments", "--duplicates", "--labels", "--documents", "--annotator", "--encoding", "--answers",
-    "--level", "--threshold", "--aliases", "--repeats", "--unknown", "--prompt-unit", "--response",
-    "--sample",
-)  # fmt: skip
+_READING = {
+    *(setting.option for setting in SETTINGS.values() if setting.group == "read"),
+    "--align", "--answers", "--answers-format", "--level", "--threshold", "--aliases", "--repeats",
+    "--unknown", "--prompt-unit", "--response", "--sample", "--limit",
+}  # fmt: skip
 
 
 def reading_options(command: str) -> list[str]:
@@ -26,6 +27,38 @@ def reading_options(command: str) -> list[str]:
         elif word.partition("=")[0] in _READING:
             options.append(quoted(word))
     return options
+
+
+def mapped_command(command: str, label: str, target: str) -> str:
+    """The command with one more label mapped to another, beside those that it maps already; "" if that is
+    in a file, and predictions are mapped already, too.
+
+    Examples:
+        >>> mapped_command("spanwise evaluate gold.conll pred.conll --map NAME=PERS,X=Y", "PERS", "PER")
+        'spanwise evaluate gold.conll pred.conll --map NAME=PER,X=Y'
+        >>> mapped_command("spanwise evaluate gold.conll pred.conll", "PERS", "PER")
+        'spanwise evaluate gold.conll pred.conll --map PERS=PER'
+    """
+    words = [part for word in shlex.split(command) for part in _apart(word)]
+    if "--map" not in words:
+        words += ["--map", f"{label}={target}"]
+    elif "=" in words[at := words.index("--map") + 1]:
+        rules = label_map(words[at], option="map")
+        if label in rules.values():  # labels are mapped as read, all at once
+            rules = {name: target if new == label else new for name, new in rules.items()}
+        else:
+            rules[label] = target
+        words[at] = ",".join(f"{name}={new or ''}" for name, new in rules.items())
+    elif "--predicted-map" in words:
+        return ""
+    else:
+        words += ["--predicted-map", f"{label}={target}"]
+    return visible(shlex.join(words))
+
+
+def _apart(word: str) -> list[str]:
+    option, equals, value = word.partition("=")
+    return [option, value] if equals and option in ("--map", "--predicted-map") else [word]
 
 
 def errors_command(document: Evaluation, system: str, saved: str | None = None) -> str:

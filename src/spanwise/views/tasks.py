@@ -11,7 +11,7 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import Pattern, SystemScores, TaskFinding
 from spanwise.tasks import FEW_MENTIONS, tasks
 from spanwise.views import wording as say
-from spanwise.views.commands import errors_command, quoted
+from spanwise.views.commands import errors_command, mapped_command, quoted
 from spanwise.views.wording import visible
 
 MOST_NAMED = 4  # labels and files that a sentence names
@@ -195,8 +195,7 @@ def _command(document: Evaluation, task: TaskFinding, saved: str | None) -> str:
     match task.kind:
         case "alias":
             label, alias = task.names
-            rule = f"--map {quoted(f'{alias}={label}')}"
-            return f"{visible(command)} {rule}" if command else rule
+            return mapped_command(command, alias, label) if command else f"--map {quoted(f'{alias}={label}')}"
         case "pattern":
             return f"{reading} --pattern {quoted(task.names[0])}" if reading else ""
         case "label":
