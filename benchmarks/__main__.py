@@ -28,6 +28,8 @@ from benchmarks.writing import write
 SECTIONS: dict[str, Callable[[Plan], Section | None]] = {
     "startup": ours.startup,
     "evaluation": ours.evaluation,
+    "small": ours.small,
+    "pieces": ours.pieces,
     "large": ours.large,
     "reading": ours.reading,
     "resampling": ours.resampling,

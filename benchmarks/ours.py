@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from benchmarks.measuring import ROOT, Job, Measured
 from benchmarks.planning import Plan, shown
@@ -27,7 +28,10 @@ def startup(plan: Plan) -> Section:
     }
     plan.bench.warm(list(jobs.values()))
     results = plan.bench.best(jobs, rounds=4 * plan.bench.rounds)
-    facts = {"help wall": results["spanwise --help"].wall}
+    facts = {
+        "help wall": results["spanwise --help"].wall,
+        "import wall": results["from spanwise import evaluate"].wall,
+    }
     note = "For the smallest processes, the peak is that of the measuring process."
     return Section("startup", "Start-up", note, PROCESS, _processes(results), facts)
 
@@ -43,10 +47,17 @@ def evaluation(plan: Plan) -> Section:
             f"everything, by documents; {words}": Job.spanwise(*call),
             f"without resampling; {words}": Job.spanwise(*call, "--resamples", 0),
         }
+        page = ("--html", Path(gold).with_name("page.html"), "--quiet")
+        jobs |= {
+            f"everything, without a screen; {words}": Job.spanwise(*call, "--unit", "sentence", "--quiet"),
+            f"everything, and its page; {words}": Job.spanwise(*call, "--unit", "sentence", *page),
+        }
     plan.bench.warm(list(jobs.values()))
     results = plan.bench.best(jobs, rounds=2 * plan.bench.rounds)
     everything = results["everything, by sentences; words of the demo"]
+    page = results["everything, and its page; words of the demo"].cpu
     facts = {
+        "page cpu": page - results["everything, without a screen; words of the demo"].cpu,
         "conll2003 wall": everything.wall,
         "conll2003 peak": everything.peak,
         "conll2003 plain wall": results["without resampling; words of the demo"].wall,
@@ -58,6 +69,41 @@ def evaluation(plan: Plan) -> Section:
     )
     title = "An evaluation of the size of CoNLL-2003"
     return Section("evaluation", title, note, PROCESS, _processes(results), facts)
+
+
+def small(plan: Plan) -> Section | None:
+    """`spanwise evaluate` on small span files, from the start of a process to exact and fair scores."""
+    gold = None if plan.data is None else plan.data / "ortmann-ner" / "gold.spans"
+    if gold is None or not gold.is_file():
+        return None
+    call = ("evaluate", gold, gold.with_name("predicted.spans"), "--resamples", 0, "--attributes", "none")
+    jobs = {
+        "exact and fair scores": Job.spanwise(*call),
+        "import numpy": Job((sys.executable, "-c", "import numpy")),
+    }
+    plan.bench.warm(list(jobs.values()))
+    results = plan.bench.best(jobs, rounds=2 * plan.bench.rounds)
+    note = "Gold and predicted spans of GermEval 2014 without text, 6,178 in all."
+    facts = {"small cpu": results["exact and fair scores"].cpu}
+    return Section("small", "Small span files", note, PROCESS, _processes(results), facts)
+
+
+def pieces(plan: Plan) -> Section:
+    """What training loops and harnesses call often: one batch of a metric, one answer of a language model."""
+    gold, first, *_ = plan.files("conll2003")
+    jobs = {
+        "`Metric.update`, 32 sentences": Job.work("metric update", gold, first, 32),
+        "`Metric.update`, one sentence": Job.work("metric update", gold, first, 1),
+        "`count_sample`, one answer placed and counted": Job.work("count sample", gold),
+    }
+    results = plan.bench.best(jobs)
+    rows = [
+        {"work": name, "each": measured.cpu / measured.answer["calls"], "calls": measured.answer["calls"]}
+        for name, measured in results.items()
+    ]
+    facts = {"update": rows[1]["each"], "sample": rows[2]["each"]}
+    note = "CPU time of a call, over the sentences of CoNLL-2003 size."
+    return Section("pieces", "Calls that are made often", note, ("work", "calls", "each"), rows, facts)
 
 
 def large(plan: Plan) -> Section | None:

@@ -129,6 +129,21 @@ def spacy(gold: str, predicted: str) -> Prepared:
     return lambda: get_ner_prf(examples)["ents_f"]
 
 
+def floor(gold: str, predicted: str) -> Prepared:
+    """What Python needs to look at every tag: how many mentions begin, the ratio of which is no score."""
+    sides = read_tags(gold), read_tags(predicted)
+
+    def beginnings(side: Lists) -> int:
+        number = 0
+        for tags in side:
+            for tag in tags:
+                if tag[0] == "B":
+                    number += 1
+        return number
+
+    return lambda: beginnings(sides[1]) / beginnings(sides[0])
+
+
 def ours_seqeval(gold: str, predicted: str) -> Prepared:
     """The report of our layer for seqeval, in its default mode."""
     from spanwise.compat.seqeval.metrics import classification_report
@@ -200,6 +215,7 @@ def _micro(report: dict[str, Any]) -> float:
 
 
 WORK: dict[str, Callable[..., Prepared]] = {
+    "floor": floor,
     "seqeval": seqeval,
     "seqeval strict": seqeval_strict,
     "evaluate": evaluate,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -29,6 +30,44 @@ def coding(path: str) -> Prepared:
     from spanwise.formats._opening import File
 
     return lambda: {"tokens": len(whole(File(path), Options(), (-1,)).rows.columns[0])}
+
+
+def metric_updates(gold: str, predicted: str, size: str) -> Prepared:
+    """Give a metric all sentences, in batches of the same size."""
+    from benchmarks.peers import read_tags
+    from spanwise import Metric
+
+    sides, step = (read_tags(gold), read_tags(predicted)), int(size)
+    batches = [tuple(side[at : at + step] for side in sides) for at in range(0, len(sides[0]), step)]
+
+    def work() -> dict[str, int]:
+        metric = Metric()
+        for batch in batches:
+            metric.update(*batch)
+        return {"calls": len(batches)}
+
+    return work
+
+
+def counting_samples(gold: str) -> Prepared:
+    """Place and count an answer that names every other mention of its sentence, for every sentence."""
+    from spanwise import read
+    from spanwise.scorers import count_sample
+
+    annotation = read(gold)
+    texts = [" ".join(annotation.corpus.words(sentence)) for sentence in range(len(annotation.corpus))]
+    mentions: list[list[dict[str, str]]] = [[] for _ in texts]
+    for sentence, start, end, label in annotation.mentions.rows():
+        words = annotation.corpus.words(sentence)[start:end]
+        mentions[sentence].append({"text": " ".join(words), "label": label})
+    answers = [json.dumps(named[::2]) for named in mentions]
+
+    def work() -> dict[str, int]:
+        for sample in zip(texts, mentions, answers, strict=True):
+            count_sample(*sample)
+        return {"calls": len(texts)}
+
+    return work
 
 
 def matching(gold: str, predicted: str) -> Prepared:
@@ -198,4 +237,6 @@ WORK: dict[str, Callable[..., Prepared]] = {
     "stages": all_stages,
     "resample": resampling,
     "weak slices": weak_slices,
+    "metric update": metric_updates,
+    "count sample": counting_samples,
 }

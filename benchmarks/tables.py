@@ -36,6 +36,8 @@ class Section:
 _UNITS = {
     "wall": "seconds",
     "CPU": "seconds",
+    "each": "seconds",
+    "calls": "number",
     "peak": "bytes",
     "tokens": "number",
     "training tokens": "number",
@@ -81,7 +83,9 @@ def written(column: str, value: Any) -> str:
 
 
 def seconds(value: float) -> str:
-    """Format seconds: without decimals from a minute up, in milliseconds below one second."""
+    """Format seconds: without decimals from a minute up, in milliseconds or microseconds if they are few."""
+    if value < 0.00095:
+        return f"{1e6 * value:.0f} µs"
     if value < 0.0995:
         return f"{1000 * value:.1f} ms" if value < 0.00995 else f"{1000 * value:.0f} ms"
     return f"{value:.2f} s" if value < 9.95 else f"{value:.1f} s" if value < 60 else f"{value:,.0f} s"

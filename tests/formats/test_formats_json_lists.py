@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spanwise.formats import File
-from spanwise.formats._json_items import NotOneList, commas_between, item_pieces, items_of
+from spanwise.formats._json_items import CannotBeCut, commas_between, item_pieces, items_of
 
 ODD = st.text(st.sampled_from('[]{},:"\\/é𝄞 \n\t\u2028a1'), max_size=8)
 ITEMS = st.recursive(
@@ -72,7 +72,7 @@ def test_what_is_not_one_list_is_refused(text: str, size: int, data: st.DataObje
     if isinstance(listed, list):
         assert pieced(text, size)[0] == listed
     else:
-        with pytest.raises(NotOneList):
+        with pytest.raises(CannotBeCut):
             pieced(text, size)
 
 
@@ -80,7 +80,7 @@ def test_what_is_not_one_list_is_refused(text: str, size: int, data: st.DataObje
     "data", [b'["\xff"]', b'[1, "\xed\xa0\x80"]', b"[" * 100_000, b"[" + b"9" * 5000 + b"]"]
 )
 def test_bytes_that_json_refuses_are_refused(data: bytes) -> None:
-    with pytest.raises(NotOneList):
+    with pytest.raises(CannotBeCut):
         list(item_pieces(File.of_bytes("a.json", data)))
 
 
