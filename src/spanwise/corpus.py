@@ -144,9 +144,66 @@ class Corpus(Struct, frozen=True, eq=False, dict=True):
             inside = 1 + self.texts[sentence].count("\n", 0, int(self.token_start[first + token]))
         return f"{self.source.path}: {self.document_ids[document]}:{inside}"
 
+    def take(self, which: Ints | slice) -> Corpus:
+        """Some sentences in the given order; those of one document that stay together remain a document."""
+        if isinstance(which, slice):
+            begin, end, _ = which.indices(len(self))
+            tokens: Ints | slice = slice(int(self.sentences[begin]), int(self.sentences[end]))
+            bounds, first = self.sentences[begin : end + 1] - self.sentences[begin], begin
+        else:
+            tokens = run_positions(self.sentences[:-1][which], self.lengths[which])
+            bounds, first = offsets(self.lengths[which]), int(which[0]) if len(which) else 0
+        documents, names, before = self._documents_of(which, first)
+        lines, token_lines = self.source.lines, self.source.token_lines
+        return Corpus(
+            tokens=self.tokens[tokens],
+            vocabulary=self.vocabulary,
+            sentences=bounds,
+            documents=documents,
+            unit=self.unit,
+            without_text=self.without_text,
+            texts=_some(self.texts, which),
+            token_start=None if self.token_start is None else ints(self.token_start[tokens]),
+            token_end=None if self.token_end is None else ints(self.token_end[tokens]),
+            ids=_some(self.ids, which),
+            document_ids=names,
+            columns={name: frozen(column[tokens]) for name, column in self.columns.items()},
+            fields={name: frozen(column[which]) for name, column in self.fields.items()},
+            source=Source(
+                self.source.path,
+                None if lines is None else ints(lines[which]),
+                None if token_lines is None else ints(token_lines[tokens]),
+                before,
+            ),
+        )
+
+    def _documents_of(self, which: Ints | slice, first: int) -> tuple[Ints | None, Sequence[str] | None, int]:
+        """The documents of some sentences, their names, and how many sentences of the first come before."""
+        owner, starts = self.document_of_sentence, self.documents
+        if owner is None or starts is None or not len(owner):
+            return starts, self.document_ids, 0
+        before = first - int(starts[owner[first]]) if first < len(owner) else 0
+        if isinstance(which, slice):  # documents without a sentence are kept
+            begin, end, _ = which.indices(len(self))
+            inside = starts[(starts > begin) & (starts < end)]
+            low = int(np.searchsorted(starts, begin, side="right")) - 1
+            names = self.document_ids
+            some = None if names is None else names[low : low + len(inside) + 1]
+            return ints([0, *(inside - begin).tolist(), end - begin]), some, before
+        own = owner[which]
+        begins = np.flatnonzero(np.diff(own, prepend=-1))
+        return ints([*begins.tolist(), len(own)]), _some(self.document_ids, ints(own[begins])), before
+
     def recoded(self, table: Codes | None, strings: Sequence[str]) -> Corpus:
         """A copy with another vocabulary: each code becomes `table[code]`, or stays if there is no table."""
         return replace(self, tokens=self.tokens if table is None else table[self.tokens], vocabulary=strings)
+
+
+def _some(strings: Sequence[str] | None, which: Ints | slice) -> Sequence[str] | None:
+    """The strings of some sentences or documents."""
+    if strings is None:
+        return None
+    return strings[which] if isinstance(which, slice) else tuple(strings[at] for at in which.tolist())
 
 
 def with_one_vocabulary(corpora: Sequence[Corpus]) -> list[Corpus]:
@@ -168,6 +225,53 @@ def with_one_vocabulary(corpora: Sequence[Corpus]) -> list[Corpus]:
         table = None if same else np.fromiter(map(merged.__getitem__, words), np.int32, len(words))
         result.append(corpus.recoded(table, strings))
     return result
+
+
+def joined_corpora(corpora: Sequence[Corpus]) -> Corpus:
+    """The sentences of consecutive corpora, with what all of them have; documents are left to the caller.
+
+    Lines are kept if all corpora come from one file, and fields if any corpus has them.
+    """
+    shared = with_one_vocabulary([corpus for corpus in corpora if len(corpus)] or corpora[:1])
+    first, sources = shared[0], [corpus.source for corpus in shared]
+    one_file = len({source.path for source in sources}) == 1
+    fields = dict.fromkeys(name for corpus in shared for name in corpus.fields)
+    return Corpus(
+        tokens=np.concatenate([corpus.tokens for corpus in shared]),
+        vocabulary=first.vocabulary,
+        sentences=offsets(np.concatenate([corpus.lengths for corpus in shared])),
+        unit=first.unit,
+        without_text=first.without_text,
+        texts=_chained([corpus.texts for corpus in shared]),
+        token_start=_concatenated([corpus.token_start for corpus in shared]),
+        token_end=_concatenated([corpus.token_end for corpus in shared]),
+        ids=_chained([corpus.ids for corpus in shared]),
+        fields={
+            name: frozen(
+                np.concatenate(
+                    [corpus.fields.get(name, np.full(len(corpus), None, dtype=object)) for corpus in shared]
+                )
+            )
+            for name in fields
+        },
+        source=Source(
+            sources[0].path,
+            _concatenated([source.lines for source in sources]) if one_file else None,
+            _concatenated([source.token_lines for source in sources]) if one_file else None,
+        ),
+    )
+
+
+def _chained(parts: Sequence[Sequence[str] | None]) -> tuple[str, ...] | None:
+    """All strings of consecutive parts; None if a part has none."""
+    given = [part for part in parts if part is not None]
+    return tuple(chain.from_iterable(given)) if len(given) == len(parts) else None
+
+
+def _concatenated(parts: Sequence[Ints | None]) -> Ints | None:
+    """The columns of consecutive parts as one; None if a part has none."""
+    given = [part for part in parts if part is not None]
+    return ints(np.concatenate(given)) if len(given) == len(parts) else None
 
 
 class Parts(Struct, frozen=True, eq=False):
@@ -319,6 +423,18 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
             fields={name: frozen(column[rows]) for name, column in self.fields.items()},
             score=None if self.score is None else floats(self.score[rows]),
         )
+
+    def within(self, which: Ints | slice, sentences: int) -> Mentions:
+        """The mentions of some of the `sentences`, which are numbered from 0 in the given order."""
+        if isinstance(which, slice):
+            begin, end, _ = which.indices(sentences)
+            taken = self.take(slice(*np.searchsorted(self.sentence, [begin, end]).tolist()))
+            return replace(taken, sentence=ints(taken.sentence - begin))
+        new = np.full(sentences, -1, dtype=np.int64)
+        new[which] = np.arange(len(which))
+        inside = np.flatnonzero(new[self.sentence] >= 0)
+        taken = self.take(inside[np.argsort(new[self.sentence[inside]], kind="stable")])
+        return replace(taken, sentence=ints(new[taken.sentence]))
 
     def relabeled(self, labels: Sequence[str]) -> Mentions:
         """A copy with codes from another list of labels, which must contain every label in use."""
@@ -480,6 +596,20 @@ class Annotation(Struct, frozen=True, eq=False):
     def labels_as_read(self) -> Sequence[str]:
         """The labels of the source, before any were mapped or left out."""
         return self.mentions.labels if self.reading.labels is None else self.reading.labels
+
+    def take(self, which: Ints | slice) -> Annotation:
+        """Some sentences in the given order, with their mentions.
+
+        Examples:
+            >>> mentions = Mentions.of([(0, 0, 1, "X"), (1, 1, 2, "Y")])
+            >>> one = Annotation(Corpus.of([["a"], ["b", "c"]]), mentions)
+            >>> two = one.take(ints([1, 0]))
+            >>> two.corpus.words(0), two.mentions.rows()
+            (['b', 'c'], [(0, 1, 2, 'Y'), (1, 0, 1, 'X')])
+        """
+        return replace(
+            self, corpus=self.corpus.take(which), mentions=self.mentions.within(which, len(self.corpus))
+        )
 
     def __repr__(self) -> str:
         # Printing the columns would flood a notebook; the sizes are what people look for.

@@ -6,11 +6,10 @@ from collections.abc import Hashable, Sequence
 from itertools import pairwise
 from typing import Literal
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Ints, frozen, ints, offsets, run_positions
+from spanwise.columns import ints
 from spanwise.corpus import Annotation, Corpus
 from spanwise.errors import InputError, at
 
@@ -64,7 +63,7 @@ def pair(gold: Corpus, predicted: Annotation, *, align: str, parts: bool = False
     where = {name: sentence for sentence, name in enumerate(names.predicted)}
     known = {*names.gold}
     if known == where.keys() and len(where) == len(names.predicted):  # none of them twice
-        return Paired(reordered(predicted, ints([where[name] for name in names.gold])), names.how)
+        return Paired(predicted.take(ints([where[name] for name in names.gold])), names.how)
     unlike = _unlike(sides, names, known, parts=parts)
     if texts and known.isdisjoint(where) and not (parts and align == "diff"):
         return Paired(predicted, "by text", unlike)  # other names for what may be the same texts
@@ -240,45 +239,3 @@ def _place(corpus: Corpus, sentence: int) -> str:
     """The file and line of a sentence, if the lines are known."""
     line = corpus.source.line(sentence, first_token=int(corpus.sentences[sentence]))
     return corpus.source.path if line is None else f"{corpus.source.path}:{line}"
-
-
-def reordered(whole: Annotation, order: Ints) -> Annotation:
-    """Some or all sentences of an annotation, in another order: sentence `order[i]` becomes sentence `i`.
-
-    Examples:
-        >>> from spanwise.corpus import Mentions
-        >>> one = Annotation(Corpus.of([["a"], ["b", "c"]]), Mentions.of([(0, 0, 1, "X"), (1, 1, 2, "Y")]))
-        >>> two = reordered(one, ints([1, 0]))
-        >>> two.corpus.words(0), two.mentions.rows()
-        (['b', 'c'], [(0, 1, 2, 'Y'), (1, 0, 1, 'X')])
-    """
-    corpus, mentions = whole.corpus, whole.mentions
-    tokens = run_positions(corpus.sentences[:-1][order], corpus.lengths[order])
-    lines, token_lines = corpus.source.lines, corpus.source.token_lines
-    moved = Corpus(
-        corpus.tokens[tokens],
-        corpus.vocabulary,
-        offsets(corpus.lengths[order]),
-        unit=corpus.unit,
-        without_text=corpus.without_text,
-        texts=_taken(corpus.texts, order),
-        token_start=None if corpus.token_start is None else ints(corpus.token_start[tokens]),
-        token_end=None if corpus.token_end is None else ints(corpus.token_end[tokens]),
-        ids=_taken(corpus.ids, order),
-        columns={name: frozen(column[tokens]) for name, column in corpus.columns.items()},
-        fields={name: frozen(column[order]) for name, column in corpus.fields.items()},
-        source=replace(
-            corpus.source,
-            lines=None if lines is None else ints(lines[order]),
-            token_lines=None if token_lines is None else ints(token_lines[tokens]),
-        ),
-    )
-    new = np.full(len(corpus), -1, dtype=np.int64)
-    new[order] = np.arange(len(order))
-    inside = np.flatnonzero(new[mentions.sentence] >= 0)
-    taken = mentions.take(inside[np.argsort(new[mentions.sentence[inside]], kind="stable")])
-    return replace(whole, corpus=moved, mentions=replace(taken, sentence=ints(new[taken.sentence])))
-
-
-def _taken(strings: Sequence[str] | None, order: Ints) -> tuple[str, ...] | None:
-    return None if strings is None else tuple(map(strings.__getitem__, order.tolist()))

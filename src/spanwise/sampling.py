@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from spanwise.attributes import Values
 from spanwise.buckets import fit
-from spanwise.columns import Ints, distinct, frozen, ints, offsets
+from spanwise.columns import Ints, distinct, frozen, ints
 from spanwise.corpus import Annotation, Corpus
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.formats import Reader, rules_of
-from spanwise.pairing import pair, reordered
+from spanwise.pairing import pair
 from spanwise.uncertainty import draw_numbers
 
 __all__ = ["sample"]
@@ -77,7 +77,7 @@ def sample(
     order = np.argsort(draw_numbers(seed, "units to annotate", 1, number)[0], kind="stable")
     if strata is None:
         rules.check(whole.labels_as_read)
-        return _taken(whole, unit_of, np.isin(np.arange(number), order[:n]))
+        return whole.take(ints(np.flatnonzero(np.isin(unit_of, order[:n]))))
     predicted = [pair(whole.corpus, reader.read(system), align="strict").predicted for system in systems]
     rules.check(whole.labels_as_read, [name for own in predicted for name in own.labels_as_read])
     stratum = _strata(whole, unit_of, number, strata, predicted)
@@ -86,7 +86,7 @@ def sample(
     kept = np.zeros(number, dtype=bool)
     for code, size in enumerate(shares):
         kept[order[stratum[order] == code][:size]] = True
-    part = _taken(whole, unit_of, kept)
+    part = whole.take(ints(np.flatnonzero(kept[unit_of])))
     inside = unit_of[kept[unit_of]]
     weight = (sizes / np.asarray(shares))[stratum[inside]]
     fields = {**part.corpus.fields, "stratum": frozen(stratum[inside]), "weight": frozen(weight)}
@@ -130,19 +130,6 @@ def _units(corpus: Corpus, by: str) -> Ints:
             "Name them with --documents FIELD, or draw sentences."
         )
     return corpus.document_of_sentence
-
-
-def _taken(whole: Annotation, unit_of: Ints, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> Annotation:
-    """The sentences of the units that were drawn; documents stay marked if they were drawn whole."""
-    rows = ints(np.flatnonzero(kept[unit_of]))
-    part = reordered(whole, rows)
-    documents = whole.corpus.document_of_sentence
-    if documents is None:
-        return part
-    numbers, sizes = np.unique(documents[rows], return_counts=True)
-    names = whole.corpus.document_ids
-    shown = None if names is None else tuple(names[number] for number in numbers.tolist())
-    return replace(part, corpus=replace(part.corpus, documents=offsets(sizes), document_ids=shown))
 
 
 def _strata(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.attributes import SUBSETS, Context, Lexicon, toughness
-from spanwise.columns import Bools, Ints, distinct, ints, offsets, plain, run_positions
+from spanwise.columns import Bools, Ints, distinct, ints, offsets, plain
 from spanwise.composition import content_of, dataset_document, input_entry
-from spanwise.corpus import Annotation, Corpus, Mentions, Parts, with_one_labelling, with_one_vocabulary
+from spanwise.corpus import Annotation, joined_corpora, joined_mentions
 from spanwise.document.dataset import DatasetFacts, Split, SplitPart, SplitRun, SplitSettings, SplitShare
 from spanwise.document.scores import Subset
 from spanwise.errors import ChoiceError, InputError, unknown
@@ -105,7 +105,7 @@ def split(
         )
     plan = _planned(whole, unit_of, Target(test / (1 - dev), targets), dev, seed)
     rows = {name: ints(np.flatnonzero(plan.part == at)) for at, name in enumerate(PARTS)}
-    parts = {name: taken(whole, sentences) for name, sentences in rows.items() if len(sentences)}
+    parts = {name: whole.take(sentences) for name, sentences in rows.items() if len(sentences)}
     paths, lost = (
         ({}, ()) if output is None else _written(annotations, parts, rows, Path(output), to, reading)
     )
@@ -503,88 +503,24 @@ def divided(pool: Pool, target: Target, numbers: Sequence[Sequence[float]], orde
     return chosen
 
 
-# ---- pooling annotations, and taking sentences out of them ----
+# ---- pooling annotations ----
 
 
 def pooled(annotations: Sequence[Annotation]) -> Annotation:
     """Concatenate annotations; documents are kept if all of them mark some."""
-    corpora = with_one_vocabulary([annotation.corpus for annotation in annotations])
-    sides = with_one_labelling([annotation.mentions for annotation in annotations])
+    corpora = [annotation.corpus for annotation in annotations]
     first = corpora[0]
     if any((corpus.unit, corpus.without_text) != (first.unit, first.without_text) for corpus in corpora):
         raise InputError(
             "some files hold tokens and others text or positions, and cannot be divided together.\n"
             "Convert them to one format first."
         )
-    begins = offsets([len(corpus) for corpus in corpora])
-
-    def all_of(pick: Callable[[Corpus], Ints | None]) -> Ints | None:
-        columns = [column for corpus in corpora if (column := pick(corpus)) is not None]
-        return np.concatenate(columns) if len(columns) == len(corpora) else None
-
-    def names_of(pick: Callable[[Corpus], Sequence[str] | None]) -> tuple[str, ...] | None:
-        lists = [names for corpus in corpora if (names := pick(corpus)) is not None]
-        return tuple(chain.from_iterable(lists)) if len(lists) == len(corpora) else None
-
-    corpus = Corpus(
-        tokens=np.concatenate([corpus.tokens for corpus in corpora]),
-        vocabulary=first.vocabulary,
-        sentences=offsets(np.concatenate([corpus.lengths for corpus in corpora])),
-        documents=None
-        if any(corpus.documents is None for corpus in corpora)
-        else offsets(
-            np.concatenate([np.diff(corpus.documents) for corpus in corpora if corpus.documents is not None])
-        ),
-        unit=first.unit,
-        without_text=first.without_text,
-        texts=names_of(lambda corpus: corpus.texts),
-        token_start=all_of(lambda corpus: corpus.token_start),
-        token_end=all_of(lambda corpus: corpus.token_end),
-        ids=names_of(lambda corpus: corpus.ids),
-        document_ids=names_of(lambda corpus: corpus.document_ids),
-    )
-    return Annotation(corpus, _joined(sides, begins), annotations[0].reading)
-
-
-def _joined(sides: Sequence[Mentions], begins: Ints) -> Mentions:
-    """The mentions of all corpora, with sentences numbered consecutively."""
-    parts = None
-    if any(side.parts is not None for side in sides):
-        parts = Parts.of([pieces for side in sides for pieces in side.pieces()])
-    return Mentions(
-        sentence=np.concatenate([side.sentence + begin for side, begin in zip(sides, begins, strict=False)]),
-        start=np.concatenate([side.start for side in sides]),
-        end=np.concatenate([side.end for side in sides]),
-        label=np.concatenate([side.label for side in sides]),
-        labels=sides[0].labels,
-        parts=parts,
-    )
-
-
-def taken(whole: Annotation, sentences: Ints) -> Annotation:
-    """Take some sentences of an annotation, in the given order; documents must be taken as a whole."""
-    corpus, mentions = whole.corpus, whole.mentions
-    tokens = run_positions(corpus.sentences[:-1][sentences], corpus.lengths[sentences])
-    new = np.full(len(corpus), -1, dtype=np.int64)
-    new[sentences] = np.arange(len(sentences))
-    documents = corpus.document_of_sentence
-    kept = None if documents is None else np.unique(documents[sentences], return_counts=True)
-    part = Corpus(
-        tokens=corpus.tokens[tokens],
-        vocabulary=corpus.vocabulary,
-        sentences=offsets(corpus.lengths[sentences]),
-        documents=None if kept is None else offsets(kept[1]),
-        unit=corpus.unit,
-        without_text=corpus.without_text,
-        texts=_chosen(corpus.texts, sentences),
-        token_start=None if corpus.token_start is None else ints(corpus.token_start[tokens]),
-        token_end=None if corpus.token_end is None else ints(corpus.token_end[tokens]),
-        ids=_chosen(corpus.ids, sentences),
-        document_ids=None if kept is None else _chosen(corpus.document_ids, ints(kept[0])),
-    )
-    inside = mentions.take(new[mentions.sentence] >= 0)
-    return replace(whole, corpus=part, mentions=replace(inside, sentence=ints(new[inside.sentence])))
-
-
-def _chosen(names: Sequence[str] | None, rows: Ints) -> tuple[str, ...] | None:
-    return None if names is None else tuple(names[row] for row in rows.tolist())
+    corpus = joined_corpora(corpora)
+    sizes = [np.diff(corpus.documents) for corpus in corpora if corpus.documents is not None]
+    if len(sizes) == len(corpora):
+        named = [corpus.document_ids for corpus in corpora if corpus.document_ids is not None]
+        names = tuple(chain.from_iterable(named)) if len(named) == len(corpora) else None
+        corpus = replace(corpus, documents=offsets(np.concatenate(sizes)), document_ids=names)
+    begins = offsets([len(corpus) for corpus in corpora])[:-1]
+    mentions = joined_mentions([annotation.mentions for annotation in annotations], begins)
+    return Annotation(corpus, mentions, annotations[0].reading)

@@ -46,7 +46,7 @@ from spanwise.agreement._sources import annotations_of
 from spanwise.agreement._tokens import TokenSums, TokenUnits, token_agreement
 from spanwise.agreement._unitizing import UnitSums, gamma_of, unitizing
 from spanwise.columns import Ints, ints, offsets
-from spanwise.corpus import Annotation, Corpus, Reading
+from spanwise.corpus import Annotation, Corpus, Reading, joined_mentions
 from spanwise.document import Input
 from spanwise.document.agreement import (
     Agreement,
@@ -61,7 +61,7 @@ from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
 from spanwise.evaluation.blocks import ReadLabels
 from spanwise.evaluation.dataset import is_spark
-from spanwise.evaluation.lake import joined_files, joined_mentions
+from spanwise.evaluation.lake import joined_files
 from spanwise.formats import ReadKeywords, says_label_rules, with_rules, write_atomically
 from spanwise.formats.writing import lost_note, write_results
 
@@ -281,7 +281,7 @@ def _majority(source: SharedSource, sums: AgreementSums, request: AgreementConte
     begins = offsets([part.sentences for part in parts])
     added = {decision.row[3] for decision in request.decisions if decision.accepted}
     names = tuple(sorted({*sums.labels, *added}))
-    mentions = joined_mentions([part.mentions.relabeled(names) for part in parts], begins)
+    mentions = joined_mentions([part.mentions for part in parts], begins[:-1]).relabeled(names)
     reading = Reading(path="<majority>")
     if isinstance(source, InMemoryDocuments):
         document = ints(np.repeat(np.arange(len(source.first) - 1), np.diff(source.first)))

@@ -17,13 +17,14 @@ from spanwise.corpus import (
     Mentions,
     Source,
     Unit,
+    joined_corpora,
     with_one_labelling,
     with_one_vocabulary,
 )
 from spanwise.errors import ChoiceError, InputError, many
 from spanwise.evaluation.blocks import Reference
 from spanwise.matching import DistinctMentions, distinct_mentions
-from spanwise.pairing import reordered, sentence_names
+from spanwise.pairing import sentence_names
 
 BLOCK_TOKENS = 1 << 20  # target size of a block; in sentences if there is no text
 
@@ -202,7 +203,7 @@ def _ordered(party: Annotation, first: Corpus) -> Annotation:
         return party
     if sorted(names) == sorted(others):
         where = {name: sentence for sentence, name in enumerate(names)}
-        moved = reordered(party, ints([where[name] for name in others]))
+        moved = party.take(ints([where[name] for name in others]))
         documents = replace(moved.corpus, documents=first.documents, document_ids=first.document_ids)
         return replace(moved, corpus=documents)
     counted = {names[0], others[0]} == {("0",), ("1",)}
@@ -326,10 +327,8 @@ class InMemoryDocuments(Struct, frozen=True, eq=False):
         mentions: Sequence[Mentions] = self.mentions
         if len(self.cuts) > 2:
             position = _size_before(corpus, begin)
-            corpus, mentions = (
-                _between(corpus, begin, end),
-                [_rows(mention, begin, end) for mention in mentions],
-            )
+            mentions = [own.within(slice(begin, end), len(corpus)) for own in mentions]
+            corpus = corpus.take(slice(begin, end))
         return block_of(corpus, document, mentions, self.presence, numbers, sentence=begin, position=position)
 
 
@@ -352,42 +351,6 @@ def _size_before(corpus: Corpus, sentence: int) -> int:
     if corpus.texts is not None:
         return sum(map(len, corpus.texts[:sentence]))
     return int(corpus.sentences[sentence])
-
-
-def _between(corpus: Corpus, begin: int, end: int) -> Corpus:
-    """Some sentences of a corpus, which keep their line numbers."""
-    some = slice(begin, end)
-    inside = slice(int(corpus.sentences[begin]), int(corpus.sentences[end]))
-    documents, names = corpus.documents, corpus.document_ids
-    if documents is not None:
-        low, high = np.searchsorted(documents, [begin, end]).tolist()
-        names = None if names is None else names[low:high]
-        documents = ints(documents[low : high + 1] - begin)
-    lines, token_lines = corpus.source.lines, corpus.source.token_lines
-    return Corpus(
-        tokens=corpus.tokens[inside],
-        vocabulary=corpus.vocabulary,
-        sentences=corpus.sentences[begin : end + 1] - inside.start,
-        documents=documents,
-        unit=corpus.unit,
-        without_text=corpus.without_text,
-        texts=None if corpus.texts is None else corpus.texts[some],
-        token_start=None if corpus.token_start is None else ints(corpus.token_start[inside]),
-        token_end=None if corpus.token_end is None else ints(corpus.token_end[inside]),
-        document_ids=names,
-        source=Source(
-            corpus.source.path,
-            None if lines is None else lines[some],
-            None if token_lines is None else token_lines[inside],
-        ),
-    )
-
-
-def _rows(mentions: Mentions, begin: int, end: int) -> Mentions:
-    """The mentions of the sentences from `begin` to `end`, renumbered from 0."""
-    low, high = np.searchsorted(mentions.sentence, [begin, end]).tolist()
-    taken = mentions.take(slice(low, high))
-    return replace(taken, sentence=ints(taken.sentence - begin))
 
 
 def _keys(corpora: Sequence[Corpus]) -> tuple[list[list[Key]], list[list[str]], bool]:
@@ -462,37 +425,12 @@ def _shared_text(
     if parties == {0} and len(holder) == len(starts[0]) - 1:
         return replace(whole, documents=starts[0] if len(holder) > 1 else whole.documents)
     # With pieces of several files, drop what is specific to one file (lines, columns).
-    sentences = [range(int(starts[party][index]), int(starts[party][index + 1])) for party, index in holder]
-    pairs = [(party, sentence) for (party, _), own in zip(holder, sentences, strict=True) for sentence in own]
-    spans = [
-        slice(int(corpora[party].sentences[sentence]), int(corpora[party].sentences[sentence + 1]))
-        for party, sentence in pairs
+    begins = offsets([len(corpus) for corpus in corpora])
+    sentences = [
+        begins[party] + np.arange(starts[party][index], starts[party][index + 1]) for party, index in holder
     ]
-    chosen = [(corpora[party], span) for (party, _), span in zip(pairs, spans, strict=True)]
-    by_characters = whole.unit == "character"
-    return Corpus(
-        tokens=np.concatenate([corpus.tokens[span] for corpus, span in chosen] or [whole.tokens[:0]]),
-        vocabulary=whole.vocabulary,
-        sentences=offsets([span.stop - span.start for span in spans]),
-        documents=offsets(sizes),
-        unit=whole.unit,
-        without_text=whole.without_text,
-        texts=tuple((corpora[party].texts or ())[sentence] for party, sentence in pairs)
-        if by_characters
-        else None,
-        token_start=_joined(
-            [corpus.token_start[span] for corpus, span in chosen if corpus.token_start is not None]
-        )
-        if by_characters
-        else None,
-        token_end=_joined([corpus.token_end[span] for corpus, span in chosen if corpus.token_end is not None])
-        if by_characters
-        else None,
-    )
-
-
-def _joined(columns: Sequence[Ints]) -> Ints:
-    return ints(np.concatenate(columns)) if columns else ints([])
+    corpus = joined_corpora(corpora).take(ints(np.concatenate(sentences)))
+    return replace(corpus, documents=offsets(sizes), document_ids=None, ids=None, source=Source())
 
 
 def _on_shared_text(

@@ -12,15 +12,8 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from spanwise.columns import codes, ints, offsets
-from spanwise.corpus import (
-    Annotation,
-    Corpus,
-    Mentions,
-    Parts,
-    with_one_labelling,
-    with_one_vocabulary,
-)
+from spanwise.columns import offsets
+from spanwise.corpus import Annotation, Source, joined_corpora, joined_mentions
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import PACKED, Reader, ReadKeywords, is_source, read_annotators, stem_of
 
@@ -113,9 +106,7 @@ def _stem(path: Path) -> str:
 
 def concatenated(parts: Sequence[Annotation], names: Sequence[str]) -> Annotation:
     """Concatenate annotations; each becomes one document, unless it has documents of its own."""
-    corpora = with_one_vocabulary([part.corpus for part in parts])
-    mentions = with_one_labelling([part.mentions for part in parts])
-    first = offsets([len(corpus) for corpus in corpora])
+    corpora = [part.corpus for part in parts]
     sizes: list[int] = []
     ids: list[str] = []
     for name, corpus in zip(names, corpora, strict=True):
@@ -124,33 +115,13 @@ def concatenated(parts: Sequence[Annotation], names: Sequence[str]) -> Annotatio
         sizes += own
         inner_ids = corpus.document_ids or [str(number) for number in range(1, len(own) + 1)]
         ids += [name] if inner is None else [f"{name}/{inner_id}" for inner_id in inner_ids]
-    texts = [corpus.texts for corpus in corpora]
-    begins, ends = ([getattr(corpus, side) for corpus in corpora] for side in ("token_start", "token_end"))
-    corpus = Corpus(
-        tokens=np.concatenate([corpus.tokens for corpus in corpora]),
-        vocabulary=corpora[0].vocabulary,
-        sentences=offsets(np.concatenate([corpus.lengths for corpus in corpora])),
-        documents=offsets(sizes),
-        unit=corpora[0].unit,
-        without_text=corpora[0].without_text,
-        texts=None
-        if any(own is None for own in texts)
-        else tuple(text for own in texts for text in own or ()),
-        token_start=None if any(own is None for own in begins) else ints(np.concatenate(begins)),
-        token_end=None if any(own is None for own in ends) else ints(np.concatenate(ends)),
-        document_ids=tuple(ids),
+    # Documents are matched by their names, and lines count within each file.
+    corpus = replace(
+        joined_corpora(corpora), documents=offsets(sizes), document_ids=tuple(ids), ids=None, source=Source()
     )
-    whole = Mentions(
-        sentence=np.concatenate([own.sentence + at for own, at in zip(mentions, first[:-1], strict=True)]),
-        start=np.concatenate([own.start for own in mentions]),
-        end=np.concatenate([own.end for own in mentions]),
-        label=codes(np.concatenate([own.label for own in mentions])),
-        labels=mentions[0].labels,
-    )
-    if any(own.parts is not None for own in mentions):
-        whole = replace(whole, parts=Parts.of([pieces for own in mentions for pieces in own.pieces()]))
+    mentions = joined_mentions([part.mentions for part in parts], offsets([len(own) for own in corpora])[:-1])
     reading = parts[0].reading.joined(part.reading for part in parts[1:])
-    return Annotation(corpus, whole, replace(reading, sha256=None))
+    return Annotation(corpus, mentions, replace(reading, sha256=None))
 
 
 def named_annotators(sources: Sequence[object], what: str) -> dict[str, object]:

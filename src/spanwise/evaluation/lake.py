@@ -18,17 +18,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.alignment import How
-from spanwise.columns import Ints, codes, distinct, floats, ints, offsets
+from spanwise.columns import Ints, distinct, ints, offsets
 from spanwise.composition import reading_entry
 from spanwise.corpus import (
     Annotation,
-    Corpus,
     Mentions,
-    Parts,
     Reading,
     Source,
-    with_one_labelling,
-    with_one_vocabulary,
+    joined_corpora,
+    joined_mentions,
 )
 from spanwise.document import Input
 from spanwise.engines.spark import (
@@ -381,56 +379,18 @@ def joined_files(parts: Sequence[Annotation]) -> Annotation:
     """Concatenate the annotations of several files, or of several parts of one file."""
     if len(parts) == 1:
         return parts[0]
-    corpora = with_one_vocabulary([part.corpus for part in parts])
-    first, sources = corpora[0], [corpus.source for corpus in corpora]
+    corpora = [part.corpus for part in parts]
     begins = offsets([len(corpus) for corpus in corpora])
-    one_file = len({source.path for source in sources}) == 1
-    ids = [corpus.ids for corpus in corpora]
     named = [corpus.document_ids for corpus in corpora]
-    texts = [text for corpus in corpora for text in corpus.texts or ()]
-    corpus = Corpus(
-        np.concatenate([corpus.tokens for corpus in corpora]),
-        first.vocabulary,
-        offsets(np.concatenate([corpus.lengths for corpus in corpora])),
-        unit=first.unit,
-        without_text=first.without_text,
-        texts=texts or None,
-        token_start=_column([corpus.token_start for corpus in corpora]),
-        token_end=_column([corpus.token_end for corpus in corpora]),
+    corpus = replace(
+        joined_corpora(corpora),
         documents=_documents([corpus.documents for corpus in corpora], begins.tolist()),
-        ids=None
-        if any(names is None for names in ids)
-        else tuple(name for names in ids for name in names or ()),
         document_ids=tuple(name for names in named for name in names or ())
         if all(isinstance(names, tuple) for names in named)
         else None,
-        source=Source(
-            sources[0].path,
-            _column([source.lines for source in sources]) if one_file else None,
-            _column([source.token_lines for source in sources]) if one_file else None,
-        ),
     )
-    mentions = joined_mentions(with_one_labelling([part.mentions for part in parts]), begins)
+    mentions = joined_mentions([part.mentions for part in parts], begins[:-1])
     return Annotation(corpus, mentions, parts[0].reading.joined(part.reading for part in parts[1:]))
-
-
-def joined_mentions(parts: Sequence[Mentions], begins: Ints) -> Mentions:
-    """Concatenate the mentions of consecutive parts, whose first sentences have these numbers."""
-    scored = all(part.score is not None for part in parts)
-    pieces = None
-    if any(part.parts is not None for part in parts):
-        pieces = Parts.of([mention_parts for part in parts for mention_parts in part.pieces()])
-    return Mentions(
-        np.concatenate([part.sentence + begin for part, begin in zip(parts, begins[:-1], strict=True)]),
-        np.concatenate([part.start for part in parts]),
-        np.concatenate([part.end for part in parts]),
-        codes(np.concatenate([part.label for part in parts])),
-        parts[0].labels,
-        parts=pieces,
-        score=floats(np.concatenate([part.score for part in parts if part.score is not None]))
-        if scored
-        else None,
-    )
 
 
 def _documents(parts: Sequence[Ints | None], begins: Sequence[int]) -> Ints | None:
@@ -442,10 +402,6 @@ def _documents(parts: Sequence[Ints | None], begins: Sequence[int]) -> Ints | No
         for part, begin in zip(parts, begins, strict=False)
     ]
     return ints([*(start for of_file in starts for start in of_file), begins[-1]])
-
-
-def _column(parts: Sequence[Ints | None]) -> Ints | None:
-    return None if any(part is None for part in parts) else ints(np.concatenate([*parts]))
 
 
 class LakeBlocks(Struct, frozen=True, eq=False):

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Ints, distinct, floats, ints
+from spanwise.columns import Ints, floats, ints
 from spanwise.corpus import Annotation, Mentions, Reading
 from spanwise.errors import InputError, at, many
 from spanwise.formats._columns import check_utf8, line_positions
@@ -382,41 +382,17 @@ def _part(reader: RecordReader, survey: RecordSurvey, data: bytes, number: int) 
         part = Part(path, begin.line, data, before=survey.before[number], words=Interner())
     batch = reader.batch(part)
     assert batch is not None
-    return batch if form.units is None else _between(batch, begin.line, end.sentence - begin.sentence)
+    if form.units is None:
+        return batch
+    own = slice(begin.line, begin.line + end.sentence - begin.sentence)
+    mentions = {name: layer.within(own, len(batch.corpus)) for name, layer in batch.mentions.items()}
+    return Batch(batch.corpus.take(own), mentions=mentions)
 
 
 def _unit_pieces(units: Sequence[Any], survey: RecordSurvey) -> Iterator[bytes]:
     """The documents of each part; the last one may continue in the next part."""
     for begin, end in pairwise(survey.cuts):
         yield json.dumps(units[begin.byte : end.byte + (end.line > 0)]).encode("utf-8")
-
-
-def _between(batch: Batch, first: int, number: int) -> Batch:
-    """A batch of documents without the sentences before `first`, and those after the next `number`."""
-    corpus = batch.corpus
-    if number == len(corpus):
-        return batch
-    last, owner, names = first + number, corpus.document_of_sentence, corpus.document_ids
-    inside = slice(int(corpus.sentences[first]), int(corpus.sentences[last]))
-    part = replace(
-        corpus,
-        tokens=corpus.tokens[inside],
-        sentences=corpus.sentences[first : last + 1] - inside.start,
-        texts=None if corpus.texts is None else corpus.texts[first:last],
-        token_start=None if corpus.token_start is None else corpus.token_start[inside],
-        token_end=None if corpus.token_end is None else corpus.token_end[inside],
-        ids=None if corpus.ids is None else corpus.ids[first:last],
-    )
-    if owner is not None and corpus.documents is not None:
-        kept = distinct(owner[first:last])
-        borders = np.clip(corpus.documents[kept[0] : kept[-1] + 2], first, last) - first
-        part = replace(part, documents=ints(borders))
-        part = replace(part, document_ids=None if names is None else names[kept[0] : kept[-1] + 1])
-    mentions = {}
-    for name, layer in batch.mentions.items():
-        taken = layer.take(slice(*np.searchsorted(layer.sentence, [first, last]).tolist()))
-        mentions[name] = replace(taken, sentence=ints(taken.sentence - first))
-    return Batch(part, mentions=mentions)
 
 
 def problems(form: Format, file: File, options: Options) -> list[Problem]:

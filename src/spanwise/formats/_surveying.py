@@ -12,15 +12,14 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Codes, Column, Floats, Ints, codes, floats, ints, offsets
+from spanwise.columns import Codes, Floats, Ints, codes, floats, ints, offsets
 from spanwise.corpus import (
     Annotation,
     Corpus,
     Mentions,
     Reading,
-    Source,
+    joined_corpora,
     joined_mentions,
-    with_one_vocabulary,
 )
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats._columns import (
@@ -414,7 +413,7 @@ def joined(batches: Sequence[Batch]) -> Batch:
     starts = DocumentStarts()
     for batch in filled:
         starts.add(batch.corpus, goes_on=batch.goes_on)
-    corpus = _joined_corpora([batch.corpus for batch in filled])
+    corpus = joined_corpora(_with_ids([batch.corpus for batch in filled]))
     return Batch(
         replace(corpus, documents=starts.offsets, document_ids=starts.ids),
         ints(np.concatenate([batch.begins for batch in filled])),
@@ -430,59 +429,17 @@ def joined(batches: Sequence[Batch]) -> Batch:
         filled[0].goes_on,
         {name: floats(np.concatenate([batch.scores[name] for batch in filled])) for name in filled[0].scores},
         {
-            name: _joined_corpora([batch.apart.get(name, batch.corpus) for batch in filled])
+            name: joined_corpora(_with_ids([batch.apart.get(name, batch.corpus) for batch in filled]))
             for name in {name for batch in filled for name in batch.apart}
         },
     )
 
 
-def _joined_corpora(corpora: Sequence[Corpus]) -> Corpus:
-    """The sentences or texts of consecutive corpora, without documents."""
-    shared = with_one_vocabulary(corpora)
-    sources = [corpus.source for corpus in corpora]
-    ids = None
-    if any(corpus.ids is not None for corpus in corpora):
-        ids = tuple(chain.from_iterable(corpus.ids or [""] * len(corpus) for corpus in corpora))
-    return Corpus(
-        np.concatenate([corpus.tokens for corpus in shared]),
-        tuple(shared[0].vocabulary),
-        offsets(np.concatenate([corpus.lengths for corpus in corpora])),
-        unit=corpora[0].unit,
-        without_text=corpora[0].without_text,
-        texts=_chained([corpus.texts for corpus in corpora]),
-        token_start=_concatenated([corpus.token_start for corpus in corpora]),
-        token_end=_concatenated([corpus.token_end for corpus in corpora]),
-        ids=ids,
-        fields=_joined_fields(corpora),
-        source=Source(
-            sources[0].path,
-            _concatenated([source.lines for source in sources]),
-            _concatenated([source.token_lines for source in sources]),
-        ),
-    )
-
-
-def _chained(parts: Sequence[Sequence[str] | None]) -> tuple[str, ...] | None:
-    """All strings of consecutive parts; None if a part has none."""
-    given = [part for part in parts if part is not None]
-    return tuple(chain.from_iterable(given)) if len(given) == len(parts) else None
-
-
-def _concatenated(parts: Sequence[Ints | None]) -> Ints | None:
-    """The columns of consecutive parts as one; None if a part has none."""
-    given = [part for part in parts if part is not None]
-    return ints(np.concatenate(given)) if len(given) == len(parts) else None
-
-
-def _joined_fields(corpora: Sequence[Corpus]) -> dict[str, Column]:
-    """The fields that any of the corpora has; None for sentences without one."""
-    names = dict.fromkeys(name for corpus in corpora for name in corpus.fields)
-    return {
-        name: np.concatenate(
-            [corpus.fields.get(name, np.full(len(corpus), None, dtype=object)) for corpus in corpora]
-        )
-        for name in names
-    }
+def _with_ids(corpora: Sequence[Corpus]) -> list[Corpus]:
+    """The corpora, where sentences without an id have the id "" if any corpus has ids."""
+    if all(corpus.ids is None for corpus in corpora):
+        return [*corpora]
+    return [replace(corpus, ids=corpus.ids or ("",) * len(corpus)) for corpus in corpora]
 
 
 def _joined_tags(some: Sequence[Tags]) -> Tags:

@@ -309,41 +309,17 @@ def _with_own_words(corpus: Corpus) -> Corpus:
 
 
 def _slice(whole: Annotation, begin: Cut, end: Cut) -> Annotation:
-    """The annotation of the sentences between two cuts."""
-    corpus, mentions = whole.corpus, whole.mentions
-    some, inside = slice(begin.sentence, end.sentence), slice(begin.token, end.token)
-    lines, token_lines = corpus.source.lines, corpus.source.token_lines
-    documents, first = _documents_between(corpus.documents, begin, end)
-    number = 0 if documents is None else len(documents) - 1
-    names = corpus.document_ids
-    part = Corpus(
-        tokens=corpus.tokens[inside],
-        vocabulary=corpus.vocabulary,
-        sentences=corpus.sentences[begin.sentence : end.sentence + 1] - begin.token,
-        documents=documents,
-        unit=corpus.unit,
-        without_text=corpus.without_text,
-        texts=None if corpus.texts is None else corpus.texts[some],
-        token_start=None if corpus.token_start is None else corpus.token_start[inside],
-        token_end=None if corpus.token_end is None else corpus.token_end[inside],
-        ids=_WholeFileNumbers(begin.sentence, end.sentence - begin.sentence)
-        if corpus.ids is None
-        else corpus.ids[some],
-        document_ids=_WholeFileNumbers(first, number) if names is None else names[first : first + number],
-        columns={name: column[inside] for name, column in corpus.columns.items()},
-        fields={name: column[some] for name, column in corpus.fields.items()},
-        source=Source(
-            corpus.source.path,
-            None if lines is None else lines[some],
-            None if token_lines is None else token_lines[inside],
-            _before(corpus.documents, begin),
-        ),
-    )
-    rows = np.searchsorted(mentions.sentence, [begin.sentence, end.sentence])
-    taken = mentions.take(slice(*rows.tolist()))
-    taken = replace(taken, sentence=ints(taken.sentence - begin.sentence))
+    """The annotation of the sentences between two cuts, with the numbers that they have in the whole."""
+    part = whole.take(slice(begin.sentence, end.sentence))
+    corpus = part.corpus
+    if corpus.ids is None:
+        corpus = replace(corpus, ids=_WholeFileNumbers(begin.sentence, len(corpus)))
+    if corpus.document_ids is None:
+        _, first = _documents_between(whole.corpus.documents, begin, end)
+        number = 0 if corpus.documents is None else len(corpus.documents) - 1
+        corpus = replace(corpus, document_ids=_WholeFileNumbers(first, number))
     reading = whole.reading if begin.sentence == 0 else whole.reading.without_counts()
-    return Annotation(_with_own_words(part), taken, reading)
+    return replace(part, corpus=_with_own_words(corpus), reading=reading)
 
 
 def _documents_between(documents: Ints | None, begin: Cut, end: Cut) -> tuple[Ints | None, int]:

@@ -25,7 +25,6 @@ from spanwise.evaluation import Inputs, has_runs, read_inputs
 from spanwise.evaluation.scoring import unpack_measures
 from spanwise.formats import Reader
 from spanwise.labels import RULES
-from spanwise.pairing import reordered
 from spanwise.rates import RATES, Rate
 from spanwise.settings import SETTINGS, default_value
 from spanwise.silver._estimate import LEAST_UNITS, Combined, Design, Influences, Ratios, combined
@@ -79,9 +78,9 @@ def with_judge(
         {name: _grouped(predicted, whole_documents) for name, predicted in everything.predicted.items()},
         resamples=0, attributes="none", examples="none", unit=unit, **rules,
     )  # fmt: skip
-    drawn = {name: reordered(predicted, places) for name, predicted in everything.predicted.items()}
+    drawn = {name: predicted.take(places) for name, predicted in everything.predicted.items()}
     result = evaluate(
-        _grouped(reordered(part, ints(order)), documents),
+        _grouped(part.take(ints(order)), documents),
         {name: _grouped(predicted, documents) for name, predicted in drawn.items()},
         **{**{name: value for name, value in options.items() if name not in as_read}, "unit": unit},
     )
