@@ -144,11 +144,16 @@ def floor(gold: str, predicted: str) -> Prepared:
     return lambda: beginnings(sides[1]) / beginnings(sides[0])
 
 
+def unknown(path: str) -> Any:
+    """The tags of a file in a tuple, which our layer for seqeval does not remember from one call to the next."""
+    return tuple(read_tags(path))
+
+
 def ours_seqeval(gold: str, predicted: str) -> Prepared:
     """The report of our layer for seqeval, in its default mode."""
     from spanwise.compat.seqeval.metrics import classification_report
 
-    sides = read_tags(gold), read_tags(predicted)
+    sides = unknown(gold), unknown(predicted)
     return lambda: _micro(classification_report(*sides, output_dict=True, zero_division=0))
 
 
@@ -157,7 +162,7 @@ def ours_strict(gold: str, predicted: str) -> Prepared:
     from spanwise.compat.seqeval.metrics import classification_report
     from spanwise.compat.seqeval.scheme import IOB2
 
-    sides = read_tags(gold), read_tags(predicted)
+    sides = unknown(gold), unknown(predicted)
     options: dict[str, Any] = {"output_dict": True, "zero_division": 0, "mode": "strict", "scheme": IOB2}
     return lambda: _micro(classification_report(*sides, **options))
 
