@@ -145,7 +145,7 @@ def floor(gold: str, predicted: str) -> Prepared:
 
 
 def unknown(path: str) -> Any:
-    """The tags of a file in a tuple, which our layer for seqeval does not remember from one call to the next."""
+    """The tags of a file in a tuple, which our layer for seqeval does not remember between calls."""
     return tuple(read_tags(path))
 
 
