@@ -37,7 +37,7 @@ MASKS = [
     (re.compile(rb'"spanwise": ?"[^"]*"'), b'"spanwise":"VERSION"'),
     (re.compile(rb'"command": ?"(?:[^"\\]|\\.)*"'), b'"command":"COMMAND"'),
     (re.compile(rb"\|v:[^|\"<&\s]*"), b"|v:VERSION"),
-    (re.compile(rb"spanwise \d+\.\d+(\.\d+)?(\.?dev\d*)?"), b"spanwise VERSION"),
+    (re.compile(rb"spanwise([ :])\d+\.\d+(\.\d+)?(\.?dev\d*)?"), rb"spanwise\1VERSION"),
 ]
 
 # One command per line; `>` names a file for standard output, which otherwise is kept under the command's name.

@@ -6,7 +6,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # type checkers treat it as true; importing `typing` would double the import time
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Annotation",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -170,6 +171,34 @@ def test_the_metric_of_torchmetrics_gives_the_same_scores() -> None:
     assert [float(scores["f1_low"]), float(scores["f1_high"])] == expected["interval"]["f1"]
     metric.reset()
     assert metric.metric.compute()["units"] == 0
+
+
+def in_a_rank(rank: int, folder: str) -> None:
+    """What one of three processes of torch computes, of which the first has seen no batch."""
+    import torch.distributed
+
+    from spanwise.compat.torchmetrics import SpanMetric
+
+    torch.distributed.init_process_group("gloo", f"file://{folder}/meeting", rank=rank, world_size=3)
+    metric = SpanMetric()
+    for gold, predicted in list(zip(GOLD, PREDICTED, strict=True))[:rank]:
+        metric.update([predicted], [gold])
+    Path(folder, f"{rank}.txt").write_text(str(float(metric.compute()["recall"])))
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
+
+
+def test_processes_of_torch_merge_even_if_one_has_seen_no_batch(tmp_path: Path) -> None:
+    pytest.importorskip("torchmetrics", reason="torchmetrics is not installed")
+    import torch.multiprocessing
+
+    torch.multiprocessing.spawn(in_a_rank, (str(tmp_path),), nprocs=3)
+    direct = Metric()
+    for rank in range(3):
+        direct.update(GOLD[:rank], PREDICTED[:rank])
+    assert {float((tmp_path / f"{rank}.txt").read_text()) for rank in range(3)} == {
+        direct.compute()["recall"]
+    }
 
 
 def test_the_keras_callback_adds_scores_to_the_logs() -> None:

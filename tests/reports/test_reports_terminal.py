@@ -384,9 +384,9 @@ def test_the_signature_is_never_cut() -> None:
 
 def test_the_signature_leaves_out_defaults() -> None:
     document = documents.result()
-    document["signature"] = "spanwise|v:0.2.0|match:exact+fair|focus:predicted|seed:0|gold:3d30d341"
+    document["signature"] = "spanwise|v:0.3.0|match:exact+fair|focus:predicted|seed:0|gold:3d30d341"
     screen = render_screen(document, width=80, color=False)
-    assert screen.rstrip("\n").endswith(" spanwise|v:0.2.0|focus:predicted|gold:3d30d341")
+    assert screen.rstrip("\n").endswith(" spanwise|v:0.3.0|focus:predicted|gold:3d30d341")
     assert "seed:0" not in screen
     long = render_screen(document, width=80, color=False, signature="long")
     assert long.rstrip("\n").endswith(f" {document['signature']}")

@@ -72,6 +72,7 @@ class Run:
             "PATH": f"{self.folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
             "GITHUB_OUTPUT": str(output),
             "RUNNER_TEMP": str(self.folder),
+            "GITHUB_ACTION_PATH": str(ROOT),
             "GITHUB_STEP_SUMMARY": str(self.folder / "step-summary.md"),
             **{name: self._value(text) for name, text in step.get("env", {}).items()},
         }
@@ -138,6 +139,20 @@ def test_a_comment_of_an_earlier_run_is_edited_and_no_other(work: Path) -> None:
         edited
         == f"api --silent --method PATCH repos/my/project/issues/comments/42 -F body=@{work}/comment.md"
     )
+
+
+@pytest.mark.parametrize(
+    "package, installed", [("action", f"{ROOT}[report]"), ("spanwise==1", "spanwise==1")]
+)
+def test_the_version_of_the_action_is_installed_unless_another_is_named(
+    work: Path, package: str, installed: str
+) -> None:
+    (work / "bin" / "python").write_text('#!/bin/sh\necho "$@" >>python.txt\n')
+    (work / "bin" / "python").chmod(0o755)
+    assert ACTION["inputs"]["package"]["default"] == "action"
+    run = Run(work, {**INPUTS, "package": package})
+    assert run.status == 0, run.printed
+    assert (work / "python.txt").read_text() == f"-m pip install --quiet {installed}\n"
 
 
 def test_an_earlier_result_that_does_not_exist_yet_is_left_out(work: Path) -> None:

@@ -297,13 +297,6 @@ def test_the_notebook_runs(work: Path) -> None:
         nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(work)}}).execute()
 
 
-def test_the_version_is_the_same_everywhere() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["version"] == spanwise.__version__
-    assert f"\nversion: {spanwise.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\n## {spanwise.__version__}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-
-
 def test_the_readme_states_the_right_numbers_of_formats_and_schemes() -> None:
     words = [
         "nine",

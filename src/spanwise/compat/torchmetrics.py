@@ -73,6 +73,12 @@ class SpanMetric(torchmetrics.Metric):
         if len(self.states) > MOST_KEPT:
             self.states = [_packed(self.metric, self.device)]
 
+    def sync(self, *args: Any, **options: Any) -> None:
+        """Collect the states of all processes; one that has seen no batch takes part with an empty state."""
+        if isinstance(self.states, list) and not self.states:
+            self.states = [_packed(Metric(**self._arguments), self.device)]
+        super().sync(*args, **options)
+
     @property
     def metric(self) -> Metric:
         """Everything counted so far, in all processes once they are synchronised, as a `spanwise.Metric`."""

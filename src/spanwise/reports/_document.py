@@ -79,8 +79,8 @@ def short_signature(signature: str) -> str:
     """A signature without the parts that have their usual values.
 
     Examples:
-        >>> short_signature("spanwise|v:0.2.0|match:exact+fair|focus:predicted|seed:0|gold:3d30d341")
-        'spanwise|v:0.2.0|focus:predicted|gold:3d30d341'
+        >>> short_signature("spanwise|v:0.3.0|match:exact+fair|focus:predicted|seed:0|gold:3d30d341")
+        'spanwise|v:0.3.0|focus:predicted|gold:3d30d341'
     """
     parts = [part for part in signature.split("|") if part not in _usual_parts()]
     return "|".join(part for part in map(_attributes, parts) if part)

@@ -9,6 +9,10 @@ from spanwise.views.cells import Cell, Column, Grid, Number, Phrase
 
 TINY = 20  # a number over fewer mentions is marked
 LEAST_SHARE = 0.01  # a smaller subset is marked: Tu and Lignos leave it out of their tables of recall
+MARKS = (
+    f"† fewer than {TINY} mentions."
+    f" ‡ less than {100 * LEAST_SHARE:g} % of all mentions; the paper's tables of recall leave these out."
+)
 
 
 # ---- tough mentions --------------------------------------------------------------------------------
@@ -49,9 +53,8 @@ def composition(dataset: DatasetFacts) -> Section:
             row += [mentions(number), cells.points(1.0 if number else None)]
         rows.append(tuple(row))
     for subset, shares in (dataset.tough or {}).items():
-        rare = shares.overall.share is not None and shares.overall.share < LEAST_SHARE
-        row = [f"{subset} ‡" if rare else subset]
-        row += [mentions(shares.overall.mentions), cells.points(shares.overall.share)]
+        all_mentions = mentions(shares.overall.mentions, dataset.mentions)
+        row = [subset, all_mentions, cells.points(shares.overall.share)]
         for label in order:
             share = shares.labels.get(label)
             row += [mentions(share.mentions if share else None), cells.points(share.share if share else None)]
@@ -59,18 +62,25 @@ def composition(dataset: DatasetFacts) -> Section:
     titles = ["subset", "all", "all %", *(title for label in order for title in (label, f"{label} %"))]
     caption = (
         "Gold mentions in each tough subset and their share in percent, overall and by label"
-        f" (Tu and Lignos 2021). † fewer than {TINY} mentions."
-        f" ‡ less than {100 * LEAST_SHARE:g} % of all mentions; the paper's tables of recall leave these out."
+        f" (Tu and Lignos 2021). {MARKS}"
     )
     return Section(
         "composition", cells.words("Composition"), (cells.table(titles, rows),), caption=caption, on=PAPER
     )
 
 
-def mentions(number: int | None) -> Number:
-    """The number of mentions in a subset, with a dagger if there are few."""
-    mark = "†" if number is not None and number < TINY else ""
-    return Number(number, say.count(number) + mark)
+def mentions(number: int | None, all_mentions: int | None = None) -> Number:
+    """The number of mentions in a subset, with a dagger if there are few, and two if few of all.
+
+    Examples:
+        >>> mentions(12, 1_000).text, mentions(12, 1_300).text, mentions(22, 3_559).text, mentions(12).text
+        ('12†', '12†‡', '22‡', '12†')
+    """
+    if number is None:
+        return Number(None, say.count(None))
+    marks = "†" if number < TINY else ""
+    marks += "‡" if all_mentions is not None and number < LEAST_SHARE * all_mentions else ""
+    return Number(number, say.count(number) + marks)
 
 
 # ---- split -----------------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ def score(document: Evaluation, style: Style) -> Drawing:
         within = words.interval(system.primary_ends(primary))
         text = f"{words.visible(name)}: {title} {words.points(system.primary(primary))}"
         point = {"v": value, "y": y, "d": text + (f" ({within})" if within else "")}
-        fill = {"fill": palette["panel"]} if index == 1 else {}
+        fill = {"fill": palette["panel"]} if not marks.filled(index) else {}
         layers.append(marks.dots([point], height, x, colour=colour, index=index, size=110, **fill))
     names_shown = [{"y": top + step * (p + 0.5), "t": shortened(n, 20)} for p, n in enumerate(names)]
     numbers = [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.reports._charts import Palette, Style, axis_range, fitted, width_of
+from spanwise.reports._charts import SERIES, Palette, Style, axis_range, fitted, width_of
 from spanwise.views.wording import visible
 
 if TYPE_CHECKING:
@@ -21,8 +21,13 @@ Row: TypeAlias = dict[str, Any]  # the fields of a mark, which Altair writes as 
 Options: TypeAlias = dict[str, Any]  # of a mark or a channel, by their names in Altair
 Layer: TypeAlias = "MarkLayer | alt.Chart"
 Channel: TypeAlias = "Quantity | Fixed"
-SHAPES = ("circle", "circle", "diamond", "triangle-up", "square", "triangle-down")
-LATER_SHAPES = ("cross", "triangle-right", "triangle-left")  # for the second round of colours and later
+# One round of colours after the other: the first twelve differ without colour, too, by shape or by filling.
+SHAPES = (
+    "circle", "circle", "diamond", "triangle-up", "square", "triangle-down",
+    "cross", "diamond", "triangle-up", "square", "triangle-down", "cross",
+)  # fmt: skip
+HOLLOW = frozenset({1, *range(7, len(SHAPES))})
+LATER_SHAPES = ("triangle-right", "triangle-left")  # for later rounds
 MARGIN = 8.0  # around a chart on its own
 FONT = "Roboto, Inter, Helvetica, Arial, sans-serif"
 
@@ -130,14 +135,22 @@ class Plot(Struct, frozen=True):
 
 
 def shape(index: int) -> str:
-    """The shape of the system or dataset at `index`; with its colour, it is unique among 24.
+    """The shape of the system or dataset at `index`; with its colour and filling, it is unique among 24.
 
     Examples:
         >>> shape(0), shape(2), shape(6), shape(12)
         ('circle', 'diamond', 'cross', 'triangle-right')
+        >>> len({(shape(index), filled(index)) for index in range(12)})
+        12
     """
-    turn, at = divmod(index, len(SHAPES))
-    return LATER_SHAPES[(turn - 1) % len(LATER_SHAPES)] if turn else SHAPES[at]
+    if index < len(SHAPES):
+        return SHAPES[index]
+    return LATER_SHAPES[(index - len(SHAPES)) // SERIES % len(LATER_SHAPES)]
+
+
+def filled(index: int) -> bool:
+    """Whether the symbol of the system or dataset at `index` is filled."""
+    return index not in HOLLOW
 
 
 class Drawing(Struct, frozen=True):
@@ -238,11 +251,11 @@ def _legend(drawing: Drawing, palette: Palette, room: float) -> tuple[list[Layer
         text = fitted(visible(name), 11, 160)
         if x > 6.0 - drawing.left and x + width_of(text, 11) + 14 > drawing.width + drawing.right:
             x, y = 6.0 - drawing.left, y + line
-        fill: Options = {"fill": palette["panel"]} if index == 1 else {}
+        fill: Options = {"fill": palette["panel"]} if not filled(index) else {}
         base = alt.Chart(alt.InlineData(values=({},)))
         layers += [
             base.mark_point(
-                shape=shape(index), color=palette.series(index), filled=index != 1,
+                shape=shape(index), color=palette.series(index), filled=filled(index),
                 opacity=1, size=60, aria=False, **fill,
             ).encode(**_place(x, y)),
             base.mark_text(
@@ -340,7 +353,7 @@ def dots(
     """One point per row: filled for the first system, hollow or of another shape for the others."""
     options = {
         "shape": shape(index), "size": 70, "opacity": 1, "strokeWidth": 2,
-        "filled": index != 1, **style,
+        "filled": filled(index), **style,
     }  # fmt: skip
     return MarkLayer("point", tuple(rows), height, colour, options, x)
 

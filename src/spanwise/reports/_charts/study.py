@@ -226,7 +226,9 @@ def factor(document: Study, name: str, style: Style) -> Drawing | None:
         colour, dash = style.palette.series(index), DASHES[index % len(DASHES)]
         corners = [(row["x"], row["y"]) for row in rows]
         layers.append(axes.line(corners, colour, strokeWidth=1.6, strokeDash=dash))
-        layers.append(axes.points(rows, colour, filled=index != 1, size=50, shape=marks.shape(index)))
+        layers.append(
+            axes.points(rows, colour, filled=marks.filled(index), size=50, shape=marks.shape(index))
+        )
     title = f"Gain in {score} over the lowest {shortened(name, 30)}"
     legend = tuple((at, label) for at, (label, _) in enumerate(series))
     return Drawing(f"factor-{name}", title, marks.plot(*layers), plot, height, 60, 16, 8, 44, legend=legend)

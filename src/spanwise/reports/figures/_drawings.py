@@ -504,7 +504,7 @@ def _confusion(document: Document, labels: Sequence[str]) -> list[Drawing]:
 
     For a study, the datasets of a system are side by side, with its runs added up.
     """
-    axis = f"{_AXES['confusion']} · dashed: right label, wrong boundaries"
+    axis = _AXES["confusion"]
     if isinstance(document, Evaluation):
         charts = {
             name: errors.confusion(
@@ -539,7 +539,11 @@ def _confusion(document: Document, labels: Sequence[str]) -> list[Drawing]:
     else:
         return []
     return [
-        replace(chart, name=f"ort22-figure2-{name}", axis=chart.axis or axis)
+        replace(
+            chart,
+            name=f"ort22-figure2-{name}",
+            axis=chart.axis or f"{axis} · dashed: right label, wrong boundaries",
+        )
         for name, chart in charts.items()
     ]
 
