@@ -21,6 +21,7 @@ from tagging import trained_together
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from spanwise_taggers import Job, Trained, load, predict, train
+from spanwise_taggers.bert import Splitter
 
 WIDTH, MARKS = 16, ["[CLS]", "[PAD]", "[SEP]", "[UNK]"]
 SMALL: dict[str, Any] = {
@@ -193,3 +194,17 @@ def test_the_row_of_bert_takes_any_folder_with_either_spelling_of_its_weights(
     safetensors.save_file(old, folder / "model.safetensors")
     second = train("CbertWnoneMlp", demo["dev"], demo["dev"], device="cpu", encoder=str(folder), **options)
     assert np.array_equal(first.codes["dev"], second.codes["dev"])
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"), [(None, [["rome"], ["u", "."]]), (False, [["[UNK]"], ["U", "."]])]
+)
+def test_a_folder_with_a_list_of_pieces_alone_is_split_as_bert_splits(
+    tmp_path: Path, case: bool | None, expected: list[list[str]]
+) -> None:
+    pieces = [*MARKS, "rome", "u", "U", "."]
+    (tmp_path / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+    if case is not None:
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": case}))
+    found = Splitter(tmp_path).pieces(["Rome", "U."])
+    assert [[pieces[number] for number in word] for word in found] == expected

@@ -198,25 +198,42 @@ def _pair(state: dict[str, Tensor], own: str, weights: dict[str, Tensor], theirs
         state[f"{own}.{kind}"] = weights[f"{theirs}.{kind}"]
 
 
+def _lower(folder: Path) -> bool:
+    """Whether the model knows lower case only, which is the default of BERT's tokenizer."""
+    file = folder / "tokenizer_config.json"
+    return msgspec.json.decode(file.read_bytes(), type=_Case).do_lower_case if file.is_file() else True
+
+
+class _Case(Struct):
+    do_lower_case: bool = True
+
+
 class Splitter:
     """Splits words into the pieces of an encoder."""
 
     def __init__(self, folder: Path) -> None:
         try:
-            from tokenizers import Tokenizer
+            from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
         except ImportError:
             raise MissingExtra.of("tokenizers", "zoo", "a BERT-type encoder") from None
-        file = folder / "tokenizer.json"
-        if not file.is_file():
+        file, words = folder / "tokenizer.json", folder / "vocab.txt"  # older folders have only the second
+        if not file.is_file() and not words.is_file():
             raise InputError(
-                f"{folder}: there is no tokenizer.json.\nName a Hugging Face folder with a fast tokenizer."
+                f"{folder}: there is no tokenizer.json and no vocab.txt.\n"
+                "Name a Hugging Face folder of a BERT-type model."
             )
         try:
-            self._tokenizer = Tokenizer.from_file(str(file))
+            if file.is_file():
+                self._tokenizer = Tokenizer.from_file(str(file))
+            else:
+                file = words
+                self._tokenizer = Tokenizer(models.WordPiece.from_file(str(words), unk_token=MARKS[2]))
+                self._tokenizer.normalizer = normalizers.BertNormalizer(lowercase=_lower(folder))
+                self._tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         except Exception as error:  # tokenizers raises plain exceptions
             raise InputError(
                 f"{file}: this is not a tokenizer ({str(error)[:200]}).\n"
-                "Name a Hugging Face folder with a fast tokenizer."
+                "Name a Hugging Face folder of a BERT-type model."
             ) from None
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
