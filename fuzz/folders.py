@@ -94,17 +94,17 @@ def _spoil(draw: random.Random, folder: Path, outside: Path) -> None:
         database = private / "workbench.sqlite"
         if database.is_file() and not database.is_symlink():
             data = bytearray(database.read_bytes())
-            for _ in range(draw.choice([1, 8, 200])):
+            for _ in range(draw.choice([1, 8, 200]) if data else 0):
                 data[draw.randrange(len(data))] = draw.randrange(256)
             database.write_bytes(data[: draw.choice([len(data), len(data) // 2, 100])])
         return
     path = draw.choice([private / draw.choice(NAMES), folder / "slices.toml", folder / "b.json"])
+    if not path.parent.is_dir():
+        return
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-    if not path.parent.is_dir():
-        return
     if way == 2:
         path.symlink_to(draw.choice([outside, outside / "thesis.txt", outside / "new", path]))
     elif way == 3:
@@ -130,5 +130,5 @@ def _rewrite(draw: random.Random, path: Path) -> None:
             else:
                 database.execute(f"CREATE TRIGGER t AFTER INSERT ON {table} BEGIN DELETE FROM result; END")
         database.close()
-    except sqlite3.Error:
-        return  # damaged before
+    except (sqlite3.Error, UnicodeDecodeError):
+        return  # damaged before, perhaps so that not even the message can be read

@@ -131,6 +131,16 @@ def test_parts_of_other_documents_fit_together(
     assert expected in str(caught.value)
 
 
+def test_identities_are_counted_for_all_systems_or_for_none(tmp_path: Path) -> None:
+    kinds = {json.loads(data)["kind"]: data for data in documents.originals()}
+    document = json.loads(kinds["leaks"])
+    document["systems"]["a"]["overall"]["identities"] = 1
+    (tmp_path / "t.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        spanwise.load(tmp_path / "t.json")
+    assert "$.systems: identities are counted for some systems only" in str(caught.value)
+
+
 def test_a_point_of_a_curve_without_predictions_is_refused(tmp_path: Path) -> None:
     """Its precision would be 0/0; the figures of the document once ended in a traceback."""
     kinds = {json.loads(data)["kind"]: data for data in documents.originals()}

@@ -16,9 +16,11 @@ from study_documents import study
 pytest.importorskip("altair", reason="figures need the extra 'report'")
 pytest.importorskip("vl_convert", reason="figures need the extra 'report'")
 
+import spanwise
 from spanwise.cli.main import main
 from spanwise.errors import ChoiceError, InputError
 from spanwise.reports.figures import figures, paper, papers, save
+from spanwise.reports.tables import table
 
 
 def with_factor() -> dict[str, Any]:
@@ -255,3 +257,19 @@ def test_the_commands_write_the_page_and_the_figures(
     assert names == list(figures(result("bert", "crf"))) and "--paper fu20-figure4" in listed
     assert main(["figures", str(saved), "-o", str(tmp_path), "--format", "gif"]) == 2
     assert main(["figures", str(saved), "-o", str(tmp_path), "--paper", "fu20-figure4"]) == 3
+
+
+def test_buckets_that_only_one_system_has_are_drawn_and_listed() -> None:
+    """Mentions that cannot be placed once ended pages in an error if the better system had them."""
+    tokens = ["Anna", "Lee", "in", "New", "York", "now"]
+    gold = [{"tokens": tokens, "spans": [[0, 2, "PER"], [3, 5, "LOC"]]}] * 6
+    torn = [
+        {"tokens": [*tokens[:3], "NewY", "ork", "now"], "spans": [[0, 2, "PER"], [4, 5, "MISC"]]}
+    ] * 6  # "ork" begins inside a token of gold
+    silent = [{"tokens": tokens, "spans": []}] * 6
+    for systems in ({"torn": torn, "silent": silent}, {"silent": silent, "torn": torn}):
+        result = spanwise.evaluate(gold, systems, align="diff", resamples=0, attributes="entity_length")
+        names = [bucket.name for bucket in result["torn"].attributes["entity_length"].buckets]
+        assert names[-1] == "unplaced" != result["silent"].attributes["entity_length"].buckets[-1].name
+        assert "unplaced" in result.to_html()
+        assert "| unplaced | " in table(result, "buckets").to_markdown()

@@ -129,6 +129,9 @@ class Leaks(Document, frozen=True, kw_only=True):
                 return f"$.runs.{name}.systems", "a run is not among the systems"
             if not own.mean.keys() == own.std.keys() == LEAK_RATES.keys():
                 return f"$.runs.{name}.mean", "a rate is missing"
+        counted = {own.overall.identities is None for own in self.systems.values()}
+        if len(counted) > 1:
+            return "$.systems", "identities are counted for some systems only"
         for number, pair in enumerate(self.comparisons):
             for at, test in enumerate(pair.scores):
                 if not test.path or test.path[-1] not in LEAK_RATES:

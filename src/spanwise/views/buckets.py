@@ -26,7 +26,7 @@ from spanwise.views.cells import (
     Room,
 )
 from spanwise.views.description import left_out
-from spanwise.views.lookups import union
+from spanwise.views.lookups import buckets_of, union
 from spanwise.views.systems import Of, ShownSystems, marked
 
 MOST_SLICES = 9  # of all systems together; at least one of each
@@ -220,8 +220,9 @@ def bucket_legend(
 def buckets(measured: ShownSystems) -> Section:
     """One row per bucket: its gold units and the F1 of every system."""
     rows: list[list[Cell]] = []
-    for attribute, table in union(of.part.attributes for of in measured.of.values()).items():
-        for bucket in table.buckets:
+    for attribute in union(of.part.attributes for of in measured.of.values()):
+        tables = (of.part.attributes.get(attribute) for of in measured.of.values())
+        for bucket in buckets_of(table for table in tables if table is not None):
             each = measured.each(_same_bucket, attribute, bucket.name)
             gold = next(of for of in each if of.part is not None).count("gold")
             scores = marked([of.points("f1") for of in each])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
+from spanwise.buckets import UNPLACED
 from spanwise.document import given
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import SCORE_PATHS
@@ -13,7 +14,10 @@ from spanwise.views.standing import family_of, tested_on
 from spanwise.views.wording import attribute, defined, tough, visible
 
 if TYPE_CHECKING:
+    from spanwise.document.scores import AttributeScores, BucketScores
     from spanwise.document.study import Analyses, AttributeWise, ModelWise, RankedSlice, RankFlip, Study
+
+_LAST = {"other": 1, UNPLACED: 2}  # the buckets that stand after all others, in this order
 
 Key = TypeVar("Key", bound=str)
 Value = TypeVar("Value")
@@ -68,6 +72,15 @@ def scored_labels(document: Evaluation) -> list[str]:
     scored = union(system.exact.labels for system in document.systems.values())
     gold = (label for label in document.dataset.labels_in_order if label in scored)
     return list(dict.fromkeys([*gold, *scored]))
+
+
+def buckets_of(tables: Iterable[AttributeScores]) -> list[BucketScores]:
+    """The buckets of an attribute in any of these tables, each as the first table that has it shows it.
+
+    Predicted mentions without a place, or with a value that gold lacks, have a bucket only if there are any.
+    """
+    buckets = union({bucket.name: bucket for bucket in table.buckets} for table in tables)
+    return sorted(buckets.values(), key=lambda bucket: _LAST.get(bucket.name, 0))
 
 
 def label_order(document: Evaluation) -> list[str]:

@@ -25,7 +25,7 @@ from spanwise.reports._charts.marks import ChartLayout, ChartRow, Dot, Drawing, 
 from spanwise.views import answers
 from spanwise.views import silver as judge
 from spanwise.views import wording as words
-from spanwise.views.lookups import label_order
+from spanwise.views.lookups import buckets_of, label_order
 from spanwise.views.standing import compared, ranked
 
 ScoredCell: TypeAlias = Rates | SubsetRecall | BucketScores
@@ -408,11 +408,11 @@ def attribute(document: Evaluation, name: str, style: Style, *, drawing: str | N
     tables = [document.systems[system].attributes[name] for system in names]
     unit = tables[0].unit
     lines = []
-    for at, first in enumerate(tables[0].buckets):
+    for first in buckets_of(tables):
         points = []
         for system, table in zip(names, tables, strict=True):
-            cell = table.buckets[at]
-            wrong = cell.gold - cell.correct if unit == "mention" else None
+            cell = table.bucket(first.name)
+            wrong = cell.gold - cell.correct if cell is not None and unit == "mention" else None
             chosen = {"attribute": name, "bucket": first.name}
             href = style.link(wrong, unit="gold", system=system, outcome="wrong", **chosen) if wrong else None
             points.append(_point(system, "f1", cell, wrong, href))
