@@ -48,11 +48,16 @@ def pair(gold: Corpus, predicted: Annotation, *, align: str, parts: bool = False
         if unlike is not None and not texts:
             raise InputError(unlike)
         return Paired(predicted, "in order", unlike)
+    by_text = align in ("characters", "diff")
     if names.gold == names.predicted:
-        return Paired(predicted, names.how)
+        if names.how == "by document" or len({*names.gold}) == len(names.gold):
+            return Paired(predicted, names.how)
+        if not texts:
+            raise InputError(_repeated(predicted.corpus, names))
+        # Names that repeat do not tell these sentences apart; their texts are compared afterwards.
+        return Paired(predicted, "by text" if by_text else "in order")
     if names.running and not parts and (texts or names.from_0_and_1):
         return Paired(predicted, "in order")
-    by_text = align in ("characters", "diff")
     if len(gold) != len(predicted.corpus):
         # Sentence boundaries differ, or sentences are missing: aligning the texts finds out.
         return Paired(predicted, "by text" if by_text else "in order")
@@ -125,7 +130,7 @@ def _names(gold: Corpus, predicted: Corpus) -> _Names | None:
     if mine is None or other is None:
         return None
     running = _counts(mine) and _counts(other)
-    if all(ids) and all(documents) and mine != other and len({*mine}) < len(mine):
+    if all(ids) and all(documents) and len({*mine}) < len(mine):
         # The ids number the sentences of each document.
         pairs = [
             tuple(zip(names or (), own or (), strict=True)) for names, own in zip(documents, ids, strict=True)
@@ -135,18 +140,25 @@ def _names(gold: Corpus, predicted: Corpus) -> _Names | None:
 
 
 def _unlike_ids(gold: Corpus, predicted: Corpus) -> str | None:
-    """The error message for two ids at one place that differ, in files where only some sentences have ids."""
+    """The error message for an id at two places, in files where only some sentences have ids."""
     mine, other = gold.ids, predicted.ids
     if not isinstance(mine, tuple) or not isinstance(other, tuple) or len(mine) != len(other):
         return None
-    differs = (at for at, (a, b) in enumerate(zip(mine, other, strict=True)) if a and b and a != b)
+    where = {name: sentence for sentence, name in enumerate(mine)}
+    differs = (
+        at for at, (a, b) in enumerate(zip(mine, other, strict=True)) if b and a != b and (a or b in where)
+    )
     sentence = next(differs, None)
     if sentence is None:
         return None
+    if mine[sentence]:
+        theirs = f"but {mine[sentence]!r} in the gold file"
+    else:
+        theirs = f"which is that of sentence {where[other[sentence]] + 1} in the gold file"
     return at(
         _place(predicted, sentence),
         None,
-        f"the id is {other[sentence]!r}, but {mine[sentence]!r} in the gold file ({gold.source.path}), "
+        f"the id is {other[sentence]!r}, {theirs} ({gold.source.path}), "
         "and some sentences have no id.\nGive each sentence an id, or leave all of them out.",
     )
 
@@ -196,10 +208,8 @@ def _unlike(sides: tuple[Corpus, Corpus], names: _Names, known: set[Hashable], *
     """The error message for the first name that occurs twice or has no partner."""
     what = "document" if names.how == "by document" else "id"
     for corpus, listed in zip(reversed(sides), (names.predicted, names.gold), strict=True):
-        seen: dict[Hashable, int] = {}
-        for sentence, name in enumerate(listed):
-            if (first := seen.setdefault(name, sentence)) != sentence:
-                return _twice(corpus, what, name, first, sentence)
+        if len({*listed}) < len(listed):
+            return _repeated(corpus, replace(names, predicted=listed))
     gold, predicted = sides
     sentence = next(number for number, name in enumerate(names.predicted) if name not in known)
     if parts:
@@ -222,6 +232,15 @@ def _shown(name: Hashable, names: _Names) -> str:
     if not isinstance(name, tuple):
         return repr(name)
     return repr(name[0]) if names.how == "by document" else f"{name[1]!r} of document {name[0]!r}"
+
+
+def _repeated(corpus: Corpus, names: _Names) -> str:
+    """The error message for the first of the predicted names that occurs twice."""
+    seen: dict[Hashable, int] = {}
+    for sentence, name in enumerate(names.predicted):
+        if (first := seen.setdefault(name, sentence)) != sentence:
+            break
+    return _twice(corpus, "document" if names.how == "by document" else "id", name, first, sentence)
 
 
 def _twice(corpus: Corpus, what: str, name: Hashable, first: int, second: int) -> str:

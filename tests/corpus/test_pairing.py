@@ -231,6 +231,63 @@ def test_ids_that_only_some_records_have_must_not_contradict_the_order() -> None
     with pytest.raises(InputError, match="the id is 'b', but 'a' in the gold file"):
         _scored(gold, _permuted(_records(["a", "b", "c"], text=False)))
 
+    with pytest.raises(InputError, match="the id is 'c', which is that of sentence 3 in the gold file"):
+        _scored(gold, _records(["a", "c", ""], text=False))
+
+
+@pytest.mark.parametrize("options", [{}, {"memory": "64MB"}], ids=["whole", "parts"])
+@pytest.mark.parametrize(
+    "field", ["sent_id", "sentence_id", "example_id", "guid", "uid", "_id", "_input_hash"]
+)
+def test_ids_may_have_other_names(field: str, options: dict[str, Any], tmp_path: Path) -> None:
+    def renamed(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{field if key == "id" else key: value for key, value in row.items()} for row in records]
+
+    gold = _written(tmp_path / "gold.jsonl", renamed(_records(["a", "b", "c"], text=True)))
+    predicted = renamed(_permuted(_records(["a", "b", "c"], text=False)))
+    assert _scored(gold, _written(tmp_path / "p.jsonl", predicted), **options) == (1.0, "by id")
+    with pytest.raises(InputError, match="the id 'x' has no partner"):
+        _scored(gold, renamed(_records(["x", "y", "z"], text=False)))
+
+
+@pytest.mark.parametrize(
+    "ids", [[1.0, 5.0, 3.0], [True, False, 3], [{"page": 1}, {"page": 2}, {}], [[1], [2], [1, 2]]]
+)
+def test_ids_of_any_kind_name_their_sentences(ids: list[Any]) -> None:
+    gold = _records(ids, text=True)
+    assert _scored(gold, _permuted(_records(ids, text=False))) == (1.0, "by id")
+
+
+def test_a_whole_number_is_the_same_id_however_it_is_written() -> None:
+    gold = _records([1, 5, 3], text=True)  # type: ignore[list-item]
+    assert _scored(gold, _permuted(_records([1.0, 5.0, 3.0], text=False))) == (1.0, "by id")  # type: ignore[list-item]
+    assert _scored(gold, _permuted(_records(["1", "5", "3"], text=False))) == (1.0, "by id")
+
+
+def test_ids_that_repeat_in_both_files_are_refused_unless_texts_tell_the_sentences_apart() -> None:
+    gold = _records(["a", "a", "c"], text=True)
+    with pytest.raises(InputError, match="the id 'a' occurs twice, first for sentence 1, then for"):
+        _scored(gold, _records(["a", "a", "c"], text=False))
+    assert _scored(gold, _records(["a", "a", "c"], text=True)) == (1.0, "in order")
+
+
+def test_other_documents_are_not_paired_by_the_numbers_of_their_sentences() -> None:
+    gold = _records(["1", "1", "1"], text=True, document=["d1", "d2", "d3"])
+    predicted = _records(["1", "1", "1"], text=False, document=["d2", "d1", "d3"])
+    assert _scored(gold, [predicted[1], predicted[0], predicted[2]])[1] == "by id"
+    with pytest.raises(InputError, match="the id '1' of document 'x' has no partner"):
+        _scored(gold, _records(["1", "1", "1"], text=False, document=["x", "y", "z"]))
+
+
+def test_webanno_is_paired_by_the_ids_of_its_sentences(tmp_path: Path) -> None:
+    gold, predicted = tmp_path / "gold.tsv", tmp_path / "p.tsv"
+    rows = _records(["s-1", "s|2", "s 3"], text=True)
+    for path, records in ((gold, rows), (predicted, _permuted(rows))):
+        spanwise.write(read(records), path, format="webanno")
+    assert read(gold).corpus.ids == ("s-1", "s|2", "s 3")
+    assert _scored(gold, predicted) == (1.0, "by id")
+    assert _scored(gold, predicted, memory="64MB") == (1.0, "by id")
+
 
 def test_parts_of_files_in_another_order_are_refused_with_advice(tmp_path: Path) -> None:
     number = 9000

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain, pairwise
-from math import isfinite, nan
+from math import isfinite, isnan, nan
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import msgspec
@@ -112,6 +113,33 @@ def sentences_of(annotation: Annotation, scheme: str | None) -> list[Record]:
         name = corpus.ids[number] if corpus.ids else ""
         result.append(Record(corpus.words(number), id=name, document=document, tags=marks))
     return result
+
+
+# The fields that name a sentence; the first that a record has counts.
+IDS = ("id", "sent_id", "sentence_id", "example_id", "uid", "uuid", "guid", "_id", "idx", "_input_hash")
+KEPT_IDS = frozenset(("_input_hash",))  # which mean more than the name of the sentence
+
+
+def id_field(record: Mapping[str, object]) -> str | None:
+    """The field that holds the id of a record, if it has one."""
+    return next((key for key in IDS if key in record and name_of(record[key])), None)
+
+
+def name_of(value: object) -> str:
+    """A value as the name of a sentence: text as it is, whole numbers in digits, lists and objects as JSON.
+
+    Examples:
+        >>> name_of("a"), name_of(7), name_of(7.0), name_of({"page": 3}), name_of(None)
+        ('a', '7', '7', '{"page": 3}', '')
+    """
+    value = plain(value)
+    if value is None or (isinstance(value, float) and isnan(value)):
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, bool | list | dict):
+        return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+    return str(value)
 
 
 SCORES = ("score", "confidence", "probability")  # the keys under which a span holds its score

@@ -58,7 +58,9 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
                 mark += f"[{identity}]"
             for token in tokens:
                 labels[token].append(mark)
-        out.append(f"\n#Text={' '.join(words)}\n")
+        ids = annotation.corpus.ids
+        name = f"{webanno.SENTENCE_ID}{_escaped(ids[number])}\n" if ids and ids[number] else ""
+        out.append(f"\n{name}#Text={' '.join(words)}\n")
         for index, (word, marks) in enumerate(zip(words, labels, strict=True), start=1):
             value = "|".join(marks) or "_"
             empty = "|".join(re.sub(r"^.*?(\[\d+\])?$", r"*\1", mark) for mark in marks) or "_"
@@ -82,7 +84,7 @@ WEBANNO = Format(
     records=webanno.records,
     opened=webanno.webanno_layer,
     write=write,
-    holds=frozenset(("words", "tokens", "sentences", "nested", "discontinuous")),
+    holds=frozenset(("words", "tokens", "sentences", "sentence ids", "nested", "discontinuous")),
     source="https://webanno.github.io/webanno/releases/3.6.7/docs/user-guide.html#sect_webannotsv",
 )
 

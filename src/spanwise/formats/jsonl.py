@@ -32,16 +32,19 @@ from spanwise.formats._format import (
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import (
     ENDS,
+    KEPT_IDS,
     LABELS,
     SCORES,
     STARTS,
     RepeatedKey,
     columns_of,
     hold_the_same,
+    id_field,
     is_position,
     is_records,
     is_spans,
     json_line,
+    name_of,
     no_json,
     own_tokens,
     parse_json,
@@ -563,8 +566,8 @@ def _ids(content: JsonRecords) -> tuple[str, ...] | None:
 
 def id_of(record: JsonRecord) -> str:
     """The id of a record, or "" if it has none."""
-    value = record.get("id")
-    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    key = id_field(record)
+    return "" if key is None else name_of(record[key])
 
 
 def _field(content: JsonRecords, key: str) -> Column:
@@ -584,17 +587,18 @@ def _field(content: JsonRecords, key: str) -> Column:
 def _further(content: JsonRecords, options: Options) -> dict[str, Column]:
     """The fields that are neither read nor asked for, one value per record."""
     key = _document_key(content, options)
-    read = {"id", "text", "unit", key, *options.fields.values()} - {None if _ids(content) else "id"}
+    read = {"text", "unit", key, *options.fields.values()}
 
     def is_read(name: str, value: object) -> bool:
         return name in read or (isinstance(value, list) and name in (*_TOKENS, *_TAGS, *SPANS))
 
-    return columns_of(
-        [
-            {name: value for name, value in record.items() if not is_read(name, value)}
-            for record in content.records
-        ]
-    )
+    def further(record: JsonRecord) -> JsonRecord:
+        named = {id_field(record)} - KEPT_IDS
+        return {
+            name: value for name, value in record.items() if name not in named and not is_read(name, value)
+        }
+
+    return columns_of([further(record) for record in content.records])
 
 
 def _document_key(content: JsonRecords, options: Options) -> str | None:

@@ -30,12 +30,15 @@ from spanwise.formats._format import (
 )
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import (
+    IDS,
+    KEPT_IDS,
     Origin,
     Record,
     annotation,
     by_sentence,
     columns_of,
     hold_the_same,
+    name_of,
     plain,
     possible_mentions,
     score_of,
@@ -54,7 +57,6 @@ TABLE_TAGS = ("ner_tags", "tags", "tag", "ner", "labels", "label", "ne_tags")
 TABLE_SPANS = ("spans", "entities", "mentions", "ents")
 _SENTENCES = ("sentence", "sentence_id", "sent_id", "sentence #", "sent")
 _DOCUMENTS = ("document", "document_id", "doc_id", "doc")
-_IDS = ("id", "sent_id", "sentence_id")
 
 
 def table_annotation(
@@ -79,8 +81,9 @@ def table_annotation(
 
 def _further(table: TableColumns, options: Options) -> dict[str, Column]:
     """The columns that are not read, one value per sentence."""
-    known = {*_TOKENS, *TABLE_TAGS, *TABLE_SPANS, *_SENTENCES, *_DOCUMENTS, *_IDS}
+    known = {*_TOKENS, *TABLE_TAGS, *TABLE_SPANS, *_SENTENCES, *_DOCUMENTS}
     read = {str(name).lower() for name in (options.token_column, options.tag_column)}
+    read |= {key.lower() for key in (_id_column({name.lower(): name for name in table}),) if key} - KEPT_IDS
     others = [name for name in table if name.lower() not in known | read]
     rows = zip(*(table[name] for name in others), strict=True)
     return columns_of([dict(zip(others, row, strict=True)) for row in rows])
@@ -176,9 +179,17 @@ def _of(
     return [None] * size if name is None else [str(value) for value in table[name]]
 
 
+def _id_column(columns: Mapping[str, str]) -> str | None:
+    """The column that holds the ids of sentences, if there is one."""
+    return next((columns[name] for name in IDS if name in columns), None)
+
+
 def _ids(table: Mapping[str, Sequence[object]], columns: Mapping[str, str]) -> list[str]:
     """The id of each row, "" if it has none."""
-    return ["" if name is None or name == "None" else name for name in _of(table, columns, _IDS)]
+    key = _id_column(columns)
+    if key is None:
+        return [""] * len(next(iter(table.values())))
+    return ["" if _is_missing(name) else name_of(name) for name in table[key]]
 
 
 def _named(tags: Sequence[object], names: Sequence[str] | None, path: str, location: str) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from spanwise.corpus import Annotation, Pieces
 from spanwise.formats._format import Format, JsonRecord, Options, Problem, whole
 from spanwise.formats._opening import File
-from spanwise.formats._sentences import Part, Record, by_sentence, tokens_for
+from spanwise.formats._sentences import Part, Record, by_sentence, name_of, tokens_for
 
 
 def records(part: Part, options: Options) -> Iterator[Record | Problem]:
@@ -29,7 +29,7 @@ def records(part: Part, options: Options) -> Iterator[Record | Problem]:
                 continue
             relations = row.get("relations")
             left_out = {"relations": len(relations)} if isinstance(relations, list) else {}
-            words, name = [str(token) for token in tokens], str(row.get("orig_id", ""))
+            words, name = [str(token) for token in tokens], name_of(row.get("orig_id", row.get("id")))
             yield Record(words, mentions, name, left_out=left_out)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             yield Problem(

@@ -25,6 +25,8 @@ from spanwise.formats._opening import File
 from spanwise.formats._sentences import Part, Record
 from spanwise.formats._surveying import Batch
 
+SENTENCE_ID = "#Sentence.id="  # before the tokens of a sentence
+
 _LAYER = re.compile(rb"^#T_[^\n]*", re.MULTILINE)
 _TOKEN = re.compile(r"\d+-\d+")
 _TOKENS = re.compile(rb"(?:\d+-\d+\n)+")  # whole tokens only, no parts of tokens
@@ -70,6 +72,7 @@ def _regular(part: Part) -> Batch | None:
     data = data if data.endswith(b"\n") else data + b"\n"
     begins, ends = line_positions(data)
     comments = lines_with(data, b"#")
+    texts = [data[begin:end] for begin, end in zip(begins[comments], ends[comments], strict=True)]
     kept = without(len(ends), comments)
     data = without_lines(data, begins[comments].tolist(), ends[comments].tolist())
     data = data.replace(b"\t\n", b"\n")  # a tab after the last column, as the tools write
@@ -85,11 +88,33 @@ def _regular(part: Part) -> Batch | None:
     tokens = _token_codes(places, width, words)
     mentions = _mentions_of(*_marks(places, width, column), ints(firsts))
     sentences = ints(np.append(firsts, len(tokens)))
-    corpus = Corpus(tokens, words.strings, sentences, source=Source(part.path, lines))
+    ids = _ids(texts, ints(part.first + comments), lines)
+    corpus = Corpus(tokens, words.strings, sentences, ids=ids, source=Source(part.path, lines))
     return Batch(corpus, lines, mentions={"gold": mentions})
 
 
 # ---- lines that all have the same columns ----
+
+
+def _ids(comments: Sequence[bytes], numbers: Ints, sentences: Ints) -> tuple[str, ...] | None:
+    """The id of each sentence, which a comment before it gives; None if no comment does.
+
+    `numbers` are the lines of the comments, `sentences` those of first tokens.
+    """
+    mark = SENTENCE_ID.encode()
+    if not any(comment.startswith(mark) for comment in comments):
+        return None
+    names = [""] * len(sentences)
+    following = np.searchsorted(sentences, numbers).tolist()
+    for comment, sentence in zip(comments, following, strict=True):
+        if comment.startswith(mark) and sentence < len(names):
+            names[sentence] = _name_in(comment.decode("utf-8"))
+    return tuple(names)
+
+
+def _name_in(comment: str) -> str:
+    """The id that a comment gives to a sentence."""
+    return plain_text(comment.removeprefix(SENTENCE_ID)).strip()
 
 
 def _are_tokens(fields: FieldPositions, width: int) -> bool:
@@ -179,14 +204,17 @@ def sentences_of(part: Part) -> Iterator[Record | Problem]:
     """The sentences of a part with their mentions."""
     tokens: list[str] = []
     marks: list[tuple[int, str, str | None]] = []  # token, label, number
-    first, column = 0, part.head.column
+    first, column, name = 0, part.head.column, ""
     for number, line in [*part.lines(), (0, "")]:
         if not line:
             if tokens:
-                yield Record(tuple(tokens), _mentions(marks), line=first)
+                yield Record(tuple(tokens), _mentions(marks), name, line=first)
+                name = ""
             tokens, marks = [], []
             continue
         if line.startswith("#"):
+            if line.startswith(SENTENCE_ID):
+                name = _name_in(line)
             continue
         fields = line.split("\t")
         if len(fields) < 3 or not _TOKEN.match(fields[0]):
