@@ -65,6 +65,17 @@ def test_a_report_and_an_attribute_of_a_package_work_by_name(package: Path) -> N
     assert "mine" in _spanwise(package, "list", "reports")
 
 
+def test_a_report_of_a_package_refuses_the_kinds_of_documents_that_it_does_not_take(package: Path) -> None:
+    _spanwise(package, "describe", "gold.conll", "--quiet", "--json", "described.json")
+    call = [sys.executable, "-m", "spanwise", "export", "described.json", "mine"]
+    done = subprocess.run(call, cwd=package, capture_output=True, text=True)
+    assert done.returncode == 3
+    assert done.stderr == (
+        "spanwise: the report 'mine' takes no document of kind 'description'.\n"
+        "It takes: evaluation, comparison.\n"
+    )
+
+
 def test_an_attribute_of_a_package_sees_the_training_data(package: Path) -> None:
     command = ["evaluate", "gold.conll", "pred.conll", "--resamples", "0", "--quiet", "--attributes", "known"]
     _spanwise(package, *command, "--train", "gold.conll", "--json", "run.json")

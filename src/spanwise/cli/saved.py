@@ -288,7 +288,7 @@ def run_export(args: argparse.Namespace) -> int:
     choices |= {"changes": outcome.changes, "notes": outcome.notes}
     choices |= {"earlier": None if args.against is None else load(args.against)}
     choices |= {"name": args.name, "dataset": args.dataset}
-    content = report.function(document, **{key: choices[key] for key in report.takes})
+    content = report.render(document, **{key: choices[key] for key in report.takes})
     write_output(content, args.output)
     return 0 if all(check.passed for check in checks) else 1
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from spanwise.document import DocumentLike
+from spanwise.errors import InputError
 from spanwise.registry import Registry
 
 
@@ -17,7 +18,8 @@ class Report(Struct, frozen=True):
 
     `takes` names the choices that `spanwise export` passes on: `fail_under` and `floors`; `checks`,
     `changes` and `notes` (the outcome of thresholds and of the comparison with an earlier result);
-    `earlier` (that result); `name` and `dataset`.
+    `earlier` (that result); `name` and `dataset`. `kinds` are the kinds of documents that it takes; by
+    default, it takes all of them.
     """
 
     name: str
@@ -26,6 +28,19 @@ class Report(Struct, frozen=True):
     suffix: str
     extra: str | None = None
     takes: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+
+    def render(self, document: DocumentLike, **choices: object) -> str | bytes:
+        """The report on a document, as text or bytes; refuses a kind of document that it does not take."""
+        from spanwise.document.loading import as_document  # so that help does not import the documents
+
+        given = as_document(document)
+        if self.kinds and given.kind not in self.kinds:
+            raise InputError(
+                f"the report {self.name!r} takes no document of kind {given.kind!r}.\n"
+                f"It takes: {', '.join(self.kinds)}."
+            )
+        return self.function(given, **choices)
 
 
 REPORTS: Registry[Report] = Registry("report", group="spanwise.reports")
@@ -40,7 +55,7 @@ def render(document: DocumentLike, name: str | Report, **choices: object) -> str
         >>> render(result, "flat").splitlines()[1]
         ' "precision": 1.0,'
     """
-    return REPORTS.find(name).function(document, **choices)
+    return REPORTS.find(name).render(document, **choices)
 
 
 def save(document: DocumentLike, path: str | Path, name: str | Report, **choices: object) -> None:
@@ -60,7 +75,7 @@ def _lazy(module: str, function: str) -> Callable[..., str | bytes]:
     return call
 
 
-for _name, _summary, _target, _suffix, _extra, _takes in (
+for _name, _summary, _target, _suffix, _extra, _takes, *_kinds in (
     ("flat", "scalars with stable names, as JSON", "outlets:flat_json", ".json", None, ()),
     ("rows", "every score as one row, as CSV", "outlets:rows_csv", ".csv", None, ()),
     (
@@ -87,6 +102,9 @@ for _name, _summary, _target, _suffix, _extra, _takes in (
         ".yml",
         None,
         ("name", "dataset"),
+        "evaluation",
+        "comparison",
+        "study",
     ),
     (
         "dataset-card",
@@ -106,4 +124,4 @@ for _name, _summary, _target, _suffix, _extra, _takes in (
         (),
     ),
 ):
-    REPORTS.add(Report(_name, _summary, _lazy(*_target.split(":")), _suffix, _extra, _takes))
+    REPORTS.add(Report(_name, _summary, _lazy(*_target.split(":")), _suffix, _extra, _takes, tuple(_kinds)))
