@@ -208,8 +208,9 @@ def test_runs_of_a_system_have_means_and_are_tested_together(folder: Path, tmp_p
     text = result.to_text(width=120)
     assert "Over runs" in text
     assert "t-test over runs and documents" in text
-    assert "What a.1 leaves readable" in text
-    assert "What a.2 leaves readable" not in text
+    detail = text.partition("What stays readable")[2].partition(" Data ")[0]
+    assert "the first run of each system" in detail
+    assert all(name in detail for name in ("a.1", "b.1")) and "a.2" not in detail
     assert "Over runs" in result.to_html()
     result.to_json(tmp_path / "leaks.json")
     loaded = load(tmp_path / "leaks.json")
@@ -237,6 +238,10 @@ def test_limits_are_held_against_rates_or_upper_ends(
     assert capsys.readouterr().err.count("held: a: leak rate") == 2
     assert main([*call, "--max-leak", f"PER={between}", "--floor-bound"]) == 1
     assert "missed: a: upper end of the leak rate of PER" in capsys.readouterr().err
+    assert main([*call, "--max-leak", "overall=100"]) == 0
+    assert "held: a: leak rate 10.95, at most 100 allowed" in capsys.readouterr().err
+    (folder / "gate.toml").write_text(f"fail_under = 50\n[leak]\nPER = {between}\noverall = 0\n")
+    assert main([*call, "--gate", str(folder / "gate.toml")]) == 1
     (folder / "gate.toml").write_text(f"fail_under = 50\n[leak]\nPER = {between}\n")
     assert main([*call, "--gate", str(folder / "gate.toml")]) == 0
     assert main([*call, "--gate", str(folder / "gate.toml"), "--max-leak", "PER=0"]) == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from spanwise.cli.arguments import (
@@ -12,19 +12,18 @@ from spanwise.cli.arguments import (
     Arguments,
     Command,
     OptionGroup,
-    finish_document,
     options_of,
     positional,
     reading_of,
     shown,
 )
 from spanwise.cli.evaluating import buckets_of, compared
-from spanwise.cli.manifests import MANIFEST, each, is_manifest, limits_of, over_manifest
+from spanwise.cli.manifests import MANIFEST, held, is_manifest, over_manifest, points_by_name
 from spanwise.errors import ChoiceError
 from spanwise.settings import Setting
 
 if TYPE_CHECKING:
-    from spanwise.document import Document
+    from spanwise.document.leaks import Leaks
 
 LEAKS_EXAMPLES = """examples:
   spanwise leaks gold.jsonl masked.jsonl
@@ -62,9 +61,8 @@ def run_leaks(args: argparse.Namespace) -> int:
     Leaks are counted by document, identity, mention and position, overall and by label.
     """
     from spanwise.leakage import check_limits, leaks
-    from spanwise.streams import write_message
 
-    most = _limits(args.max_leak)
+    most = points_by_name(args.max_leak, "--max-leak", "PERSON=0.5", "2 for all mentions")
     if args.gate is not None:
         from spanwise.slices.index import read_gate
 
@@ -75,42 +73,16 @@ def run_leaks(args: argparse.Namespace) -> int:
             most.setdefault(label, points)
     if args.floor_bound and not most:
         raise ChoiceError("--floor-bound needs a limit.\nAdd one, such as --max-leak PERSON=0.5.")
-    document: Document
     if is_manifest(args):
         given = {"buckets": buckets_of(args)} if args.buckets else {}
         document = over_manifest(args, "leaks", leaks, **reading_of(args), **given)
     else:
         document = compared(args, leaks, runs=True)
-    labels = {
-        name: {label for system in own.systems.values() for label in system.labels}
-        for name, own in each(document).items()
-    }
-    limits = [
-        (name, limit)
-        for name, own in each(document).items()
-        for limit in check_limits(
-            own, limits_of(most, labels[name], set().union(*labels.values())), bound=args.floor_bound
-        )
-    ]
-    finish_document(args, document)
-    for name, limit in limits:
-        write_message(f"{name}: {limit.message}" if name else limit.message)
-    return 0 if all(limit.passed for _, limit in limits) else 1
 
+    def labels(own: Leaks) -> Iterator[str]:
+        return (label for system in own.systems.values() for label in system.labels)
 
-def _limits(texts: Sequence[str]) -> dict[str | None, float]:
-    """The limits by label; None stands for all mentions."""
-    most: dict[str | None, float] = {}
-    for text in texts:
-        label, _, points = text.rpartition("=")
-        try:
-            most[label or None] = float(points)
-        except ValueError:
-            raise ChoiceError(
-                f"--max-leak {text!r} is not a limit.\n"
-                "Write it as --max-leak PERSON=0.5, or --max-leak 2 for all mentions."
-            ) from None
-    return most
+    return held(args, document, most, labels, check_limits)
 
 
 COMMANDS = {"leaks": Command(LEAKS, run_leaks, LEAKS_EXAMPLES)}

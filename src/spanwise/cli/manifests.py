@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from spanwise.cli.arguments import OptionGroup, engine_of
+from spanwise.cli.arguments import OptionGroup, engine_of, finish_document
 from spanwise.errors import ChoiceError
 from spanwise.settings import Setting
 
+OVERALL = "overall"  # the name of all mentions, or tuples, in limits
 # Keywords that the manifest, or the command itself, says.
 _NOT_OF_DATASETS = ("gold", "train", "name", "buckets", "command", "engine")
 
@@ -63,9 +64,51 @@ def each(document: Any) -> dict[str, Any]:
     return dict(document.own) if isinstance(document, VerbStudy) else {"": document}
 
 
-def limits_of(
-    limits: Mapping[str | None, float], own: Iterable[str], everywhere: Iterable[str]
-) -> dict[str | None, float]:
-    """The limits that a dataset is held against: those of its `own` names, and of names that none has."""
-    elsewhere = {*everywhere} - {*own}
-    return {name: points for name, points in limits.items() if name not in elsewhere}
+def points_by_name(texts: Iterable[str], option: str, named: str, of_all: str) -> dict[str | None, float]:
+    """Limits in points, as in `--max-leak PERSON=0.5` or `--max-leak 2`, by name; None stands for all.
+
+    Args:
+        named, of_all: what a limit is for in a message, with a name and without.
+    """
+    limits: dict[str | None, float] = {}
+    for text in texts:
+        name, _, points = text.rpartition("=")
+        try:
+            limits[name or None] = float(points)
+        except ValueError:
+            raise ChoiceError(
+                f"{option} {text!r} is not a limit.\nWrite it as {option} {named}, or {option} {of_all}."
+            ) from None
+    return limits
+
+
+def held(
+    args: argparse.Namespace,
+    document: Any,
+    limits: Mapping[str | None, float],
+    names_of: Callable[[Any], Iterable[str]],
+    check: Callable[..., Sequence[Any]],
+) -> int:
+    """Show a document, and hold it, or that of each dataset, against limits; the exit status.
+
+    A dataset is held against the limits of its own names, and of names that no dataset has, which is an
+    error. A limit of `overall` is one of all, unless something is called so.
+    """
+    from spanwise.streams import write_message
+
+    own = each(document)
+    names = {dataset: {*names_of(one)} for dataset, one in own.items()}
+    everywhere = set().union(*names.values())
+    limits = {
+        None if name == OVERALL and name not in everywhere else name: points
+        for name, points in limits.items()
+    }
+    checked = []
+    for dataset, one in own.items():
+        elsewhere = everywhere - names[dataset]
+        its_own = {name: points for name, points in limits.items() if name not in elsewhere}
+        checked += [(dataset, limit) for limit in check(one, its_own, bound=args.floor_bound)]
+    finish_document(args, document)
+    for dataset, limit in checked:
+        write_message(f"{dataset}: {limit.message}" if dataset else limit.message)
+    return 0 if all(limit.passed for _, limit in checked) else 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from spanwise.cli.arguments import (
@@ -13,19 +13,18 @@ from spanwise.cli.arguments import (
     Command,
     OptionGroup,
     asked,
-    finish_document,
     named,
     options_of,
     positional,
     shown,
 )
 from spanwise.cli.evaluating import named_systems
-from spanwise.cli.manifests import MANIFEST, each, is_manifest, limits_of, over_manifest
+from spanwise.cli.manifests import MANIFEST, held, is_manifest, over_manifest, points_by_name
 from spanwise.errors import ChoiceError
 from spanwise.settings import Setting
 
 if TYPE_CHECKING:
-    from spanwise.document import Document
+    from spanwise.document.tuples import Tuples
 
 TUPLES_EXAMPLES = """examples:
   spanwise tuples gold.jsonl pred.jsonl
@@ -73,48 +72,21 @@ def run_tuples(args: argparse.Namespace) -> int:
     """
     from spanwise.labels import RULES
     from spanwise.relations import READING, check_floors, tuples
-    from spanwise.streams import write_message
 
-    least = _floors(args.floor)
+    least = points_by_name(args.floor, "--floor", "leads=55", "60 for all tuples")
     if args.floor_bound and not least:
         raise ChoiceError("--floor-bound needs a floor.\nAdd one, such as --floor 60.")
     command = shlex.join(["spanwise", *args.command_line])
     reading = {name: given for name in (*READING, *RULES) if (given := getattr(args, name))}
-    document: Document
     if is_manifest(args):
         document = over_manifest(args, "tuples", tuples, **reading)
     else:
         document = asked(args, tuples, args.gold, named_systems(args.systems), command=command, **reading)
-    types = {
-        name: {kind for one in own.systems.values() for kind in one.criteria[own.criterion].types}
-        for name, own in each(document).items()
-    }
-    floors = [
-        (name, floor)
-        for name, own in each(document).items()
-        for floor in check_floors(
-            own, limits_of(least, types[name], set().union(*types.values())), bound=args.floor_bound
-        )
-    ]
-    finish_document(args, document)
-    for name, floor in floors:
-        write_message(f"{name}: {floor.message}" if name else floor.message)
-    return 0 if all(floor.passed for _, floor in floors) else 1
 
+    def types(own: Tuples) -> Iterator[str]:
+        return (kind for one in own.systems.values() for kind in one.criteria[own.criterion].types)
 
-def _floors(texts: Sequence[str]) -> dict[str | None, float]:
-    """The floors by type; None stands for all tuples."""
-    least: dict[str | None, float] = {}
-    for text in texts:
-        kind, _, points = text.rpartition("=")
-        try:
-            least[kind or None] = float(points)
-        except ValueError:
-            raise ChoiceError(
-                f"--floor {text!r} is not a floor.\n"
-                "Write it as --floor leads=55, or --floor 60 for all tuples."
-            ) from None
-    return least
+    return held(args, document, least, types, check_floors)
 
 
 COMMANDS = {"tuples": Command(TUPLES, run_tuples, TUPLES_EXAMPLES)}

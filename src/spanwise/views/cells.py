@@ -324,6 +324,9 @@ class Grid(Struct, frozen=True):
         )
 
 
+COMMAND = "command"  # the style of a command, which runs if it is pasted
+
+
 class Paragraphs(Struct, frozen=True):
     """Sentences, one paragraph each."""
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable, Iterator
 
+from spanwise.document.analyses import Slices
 from spanwise.document.evaluation import Evaluation
+from spanwise.document.leaks import Leaks
 from spanwise.labels import label_map
 from spanwise.settings import SETTINGS
+from spanwise.views import SCREEN, Section
+from spanwise.views.cells import COMMAND, Paragraphs, literal
 from spanwise.views.wording import visible
 
 # The options of an evaluation that `spanwise errors` needs in order to read the same mentions.
@@ -27,6 +32,26 @@ def reading_options(command: str) -> list[str]:
         elif word.partition("=")[0] in _READING:
             options.append(quoted(word))
     return options
+
+
+def next_section(
+    document: Leaks | Slices, verb: str, options: Iterable[str], note: str = "", system: str | None = None
+) -> Iterator[Section]:
+    """The command that looks closer at the files of a document, which are read as they were; none in memory.
+
+    Args:
+        options: what follows the files, quoted for the shell.
+        system: the only system to look at.
+    """
+    gold = [row.path for row in document.inputs if row.role == "gold" and row.path]
+    own = [row for row in document.inputs if row.role == "predicted" and system in (None, row.system)]
+    predicted = [row.path for row in own if row.path]
+    if document.settings.command and gold and predicted:
+        train = [f"--train {quoted(row.path)}" for row in document.inputs if row.role == "train" and row.path]
+        files = map(quoted, dict.fromkeys([*gold, *predicted]))  # one that holds both is named once
+        read = reading_options(document.settings.command)
+        command = " ".join(["spanwise", verb, *files, *train, *options, *read])
+        yield Section("next", literal("Next"), (Paragraphs((literal(command),), COMMAND),), note, on=SCREEN)
 
 
 def mapped_command(command: str, label: str, target: str) -> str:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from spanwise.document import Interval
-from spanwise.document.leaks import LeakCell, LeakingSentence, LeakPiece, Leaks
+from spanwise.document.leaks import LeakCell, LeakingSentence, LeakPiece, Leaks, SystemLeaks
 from spanwise.document.scores import Comparison
 from spanwise.rates import LEAK_RATES
 from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Section, View, cells
 from spanwise.views import wording as words
 from spanwise.views.cells import Cell, Chart, Column, Grid, Paragraphs, Phrase, Quote, QuotePiece
+from spanwise.views.commands import next_section
 from spanwise.views.inputs import pairing
 from spanwise.views.sentences import sentence_p
-
-NONE_IS_NOT_NONE = "None found is not none: 0 of n still allows the upper end of its interval."
 
 
 class LeakRow(Struct, frozen=True):
@@ -81,9 +81,9 @@ def price(document: Leaks, cell: LeakCell) -> list[LeakRow]:
     ]
 
 
-def mention_row(cell: LeakCell, title: str) -> LeakRow:
+def mention_row(cell: LeakCell, title: str, under: str = "") -> LeakRow:
     """The leak rate of a label, bucket or subset."""
-    return _row(cell, title, "", cell.leaks, cell.mentions, "leak_rate")
+    return _row(cell, title, under, cell.leaks, cell.mentions, "leak_rate")
 
 
 def _row(cell: LeakCell, title: str, under: str, above: int | None, below: int | None, rate: str) -> LeakRow:
@@ -97,12 +97,13 @@ def how(cell: LeakCell) -> str:
     return ", ".join(parts) or "none found"
 
 
-def parts_of(document: Leaks, system: str) -> Iterator[tuple[str, str, LeakCell]]:
-    """The buckets and tough subsets of a system: what they divide by, their names and their cells."""
-    own = document.systems[system]
-    for attribute, buckets in own.buckets.items():
+def parts_of(system: SystemLeaks) -> Iterator[tuple[str, str, LeakCell]]:
+    """The labels, buckets and tough subsets of a system: what they divide by, their names and cells."""
+    for label, cell in sorted(system.labels.items(), key=lambda item: (-item[1].mentions, item[0])):
+        yield "label", label, cell
+    for attribute, buckets in system.buckets.items():
         yield from ((words.attribute(attribute), bucket, cell) for bucket, cell in buckets.items())
-    yield from (("tough", words.tough(subset), cell) for subset, cell in own.tough.items())
+    yield from (("tough", words.tough(subset), cell) for subset, cell in system.tough.items())
 
 
 def compared(document: Leaks, comparison: Comparison) -> str:
@@ -132,38 +133,33 @@ KEY = Quote("", (), (("", (
 
 
 def leaks_view(document: Leaks) -> View:
-    """What masking leaves readable, system by system, what it costs, and how systems compare."""
+    """What masking leaves readable, what it costs, and how systems compare, side by side."""
     # Of several runs of a system, the first one is shown in detail.
     systems = [own.systems[0] for own in document.runs.values()] if document.runs else list(document.systems)
     statements = tuple(
         cells.literal(text) for pair in document.comparisons if (text := compared(document, pair))
     )
-    if document.runs:
-        verdict = cells.joined([_mean_verdict(document, name) for name in document.runs])
-    else:
-        verdict = cells.joined([_verdict(document, name) for name in systems])
-    answer = Paragraphs((verdict, *statements))
+    verdict = cells.joined(
+        [_mean_verdict(document, name) for name in document.runs]
+        if document.runs
+        else [_verdict(document, name) for name in systems]
+    )
+    shown = {name: document.systems[name] for name in systems}
     sections = [
-        Section("verdict", cells.words(""), (answer,), on=SCREEN),
+        Section("verdict", cells.words(""), (Paragraphs((verdict, *statements)),), on=SCREEN),
         *_charts(document),
         *_over_runs(document),
+        *_rates(document, shown),
+        *_quotes(shown, " " if document.positions == "token" else ""),
     ]
-    for at, name in enumerate(systems):
-        sections += _system(document, name, at)
-    if statements:
-        title = cells.words("Side by side")
-        sections.append(
-            Section("statements", title, (Paragraphs(statements),), "leak rate of mentions", on=PAGE)
-        )
-    if _none_found(document):
-        sections.append(Section("none", cells.words(""), (cells.note(NONE_IS_NOT_NONE, "faint"),), on=SHOWN))
-    for at, name in enumerate(systems):
-        sections += _quotes(document, name, at)
+    leaking = any(one.overall.leaks for one in shown.values())
+    closer = next_section(document, "slices", ["--over hidden"], "which mentions leak") if leaking else ()
     return View(
         title="leaks",
         about=cells.words("leaks · what masking leaves readable"),
         verdict=verdict,
-        sections=(*sections, _paper(document), _differences(document)),
+        statements=statements,
+        sections=(*sections, *closer, _paper(document), _differences(document)),
         notes=(*document.notes, *pairing(document.inputs, unplaced="mask nothing")),
         inputs=document.inputs,
         systems=tuple(systems),
@@ -222,9 +218,19 @@ def _spread(mean: float | None, std: float | None) -> str:
     return f"{100 * mean:.1f}" + ("" if std is None else f" ±{100 * std:.1f}")
 
 
-def _none_found(document: Leaks) -> bool:
-    groups = [cell for one in document.systems.values() for cell in (one.overall, *one.labels.values())]
-    return bool(document.settings.resamples) and any(cell.mentions and not cell.leaks for cell in groups)
+def _none_found(shown: Mapping[str, SystemLeaks]) -> Iterator[Section]:
+    """What finding no leak of a label still allows; of several labels, the one about which least is known."""
+    none = [
+        (ends[1], cell.mentions, label)
+        for system in shown.values()
+        for label, cell in system.labels.items()
+        if not cell.leaks and (ends := cell.ends("leak_rate")) is not None and ends[1] is not None
+    ]
+    if none:
+        most, mentions, label = max(none)
+        still = f"0 of {words.plural(mentions, 'mention')} of {{}} still allows up to {percent(most)}."
+        text = cells.words(f"None found is not none: {still}", label)
+        yield Section("none", cells.words(""), (Paragraphs((text,), "faint"),), on=SHOWN)
 
 
 def _charts(document: Leaks) -> Iterator[Section]:
@@ -237,55 +243,67 @@ def _charts(document: Leaks) -> Iterator[Section]:
         yield Section(f"chart-{name}", cells.words(title), (Chart(name, key=several),), about, on=PAGE)
 
 
-def _rated(row: LeakRow) -> list[Cell]:
-    return [
-        row.counts, cells.Number(row.rate, percent(row.rate), style="strong"), Phrase(row.within, "faint"),
-    ]  # fmt: skip
-
-
-def _system(document: Leaks, name: str, at: int) -> Iterator[Section]:
-    system = document.systems[name]
-    numbers = [Column(right=True), Column(right=True),
-               Column("95% CI" if document.settings.resamples else "", rank=1)]  # fmt: skip
-    columns = [Column(least=12), *numbers, Column(rank=2, least=10)]
-    rows = [
-        [row.title, *_rated(row), Phrase(row.under, "faint")]
-        for row in (*levels(document, system.overall), *price(document, system.overall))
-        if row.below is not None
+def _rates(document: Leaks, shown: Mapping[str, SystemLeaks]) -> Iterator[Section]:
+    """Every rate of the systems side by side, then the leaks of labels and of other parts."""
+    first, *others = shown.values()
+    title = cells.words("What stays readable") if others else cells.words("What {} leaves readable", *shown)
+    own = [[*levels(document, one.overall), *price(document, one.overall)] for one in shown.values()]
+    grid = _grid(document, shown, [((rows[0].title,), rows) for rows in zip(*own, strict=True)])
+    note = f"{words.plural(first.overall.mentions, 'mention')} to hide"
+    note += "; the first run of each system" if document.runs else ""
+    yield Section("levels", title, (grid,), note, on=SHOWN)
+    parts = [
+        (row[0][:2], [mention_row(cell, part, how(cell)) for _, part, cell in row])
+        for row in zip(*map(parts_of, shown.values()), strict=True)
     ]
-    yield Section(
-        f"system-{at}", cells.words("What {} leaves readable", name), (Grid(columns, rows),),
-        f"{words.plural(system.overall.mentions, 'mention')} to hide", on=SHOWN,
-    )  # fmt: skip
-    labels = sorted(system.labels.items(), key=lambda item: (-item[1].mentions, item[0]))
-    rows = [[label, *_rated(mention_row(cell, label)), Phrase(how(cell), "faint")] for label, cell in labels]
-    yield Section(
-        f"labels-{at}", cells.words("By label"), (Grid(columns, rows, MOST_LABELS, "labels"),),
-        "mentions that leak", on=SHOWN,
-    )  # fmt: skip
-    rows = []
-    last = ""
-    for division, part, cell in parts_of(document, name):
-        rows.append(["" if division == last else division, part, *_rated(mention_row(cell, part))])
-        last = division
-    if rows:
-        table = Grid([Column(least=8), Column(least=8), *numbers], rows)
-        yield Section(f"parts-{at}", cells.words("By part"), (table,), "mentions that leak", on=SHOWN)
+    if parts:
+        labels = all(division == "label" for (division, _), _ in parts)
+        grid = _grid(document, shown, [(lead[1:] if labels else lead, rows) for lead, rows in parts])
+        if labels:
+            grid = replace(grid, most=MOST_LABELS * len(shown), noun="rows" if others else "labels")
+        title = cells.words("By label" if labels else "By label and other parts")
+        yield Section("labels", title, (grid,), "mentions that leak", on=SHOWN)
+        yield from _none_found(shown)
 
 
-def _quotes(document: Leaks, name: str, at: int) -> Iterator[Section]:
-    sentences = document.systems[name].sentences
-    if sentences:
-        first = words.plural(len(sentences), "sentence")
-        quotes = (KEY, *(_quote(sentence, document.positions == "token") for sentence in sentences))
-        yield Section(
-            f"sentences-{at}", cells.words("Sentences in which {} leaks", name), quotes,
-            f"the first {first} with a leak; --redact leaves these texts out", on=PAGE,
-        )  # fmt: skip
+def _grid(
+    document: Leaks,
+    shown: Mapping[str, SystemLeaks],
+    entries: Sequence[tuple[tuple[str, ...], Sequence[LeakRow]]],
+) -> Grid:
+    """One row for each rate, of which each entry has the first cells, and the rows of all systems."""
+    several = len(shown) > 1
+    longest = max(len(row.under) for _, rows in entries for row in rows)
+    columns = [
+        *(Column(least=8) for _ in entries[0][0]), *[Column("system", least=8, names=True)] * several,
+        Column(right=True), Column(right=True),
+        Column("95% CI" if document.settings.resamples else "", rank=1), Column(rank=2, least=longest),
+    ]  # fmt: skip
+    listed: list[list[Cell]] = []
+    last: tuple[str, ...] = ()
+    for lead, rows in entries:
+        for name, row in zip(shown, rows, strict=True):
+            if row.below is not None:
+                new = ["" if last[: at + 1] == lead[: at + 1] else text for at, text in enumerate(lead)]
+                rate = cells.Number(row.rate, percent(row.rate), style="strong")
+                faint = Phrase(row.within, "faint"), Phrase(row.under, "faint")
+                listed.append([*new, *[name] * several, row.counts, rate, *faint])
+                last = lead
+    return Grid(columns, listed)
 
 
-def _quote(sentence: LeakingSentence, apart: bool) -> Quote:
-    pieces = tuple(_piece(piece, " " if apart else "") for piece in sentence.pieces)
+def _quotes(shown: Mapping[str, SystemLeaks], after: str) -> Iterator[Section]:
+    """The sentences that leak; `after` stands between two pieces of one."""
+    for at, (name, system) in enumerate(shown.items()):
+        if system.sentences:
+            title = cells.words("Sentences in which {} leaks", name)
+            note = f"the first {words.plural(len(system.sentences), 'sentence')} with a leak; "
+            quotes = (KEY, *(_quote(sentence, after) for sentence in system.sentences))
+            yield Section(f"sentences-{at}", title, quotes, f"{note}--redact leaves these texts out", on=PAGE)
+
+
+def _quote(sentence: LeakingSentence, after: str) -> Quote:
+    pieces = tuple(_piece(piece, after) for piece in sentence.pieces)
     return Quote(sentence.source, tuple(dict.fromkeys(sentence.leaks)), (("", pieces),))
 
 
@@ -303,10 +321,9 @@ def _paper(document: Leaks) -> Section:
     rows: list[tuple[Cell, ...]] = []
     for name, system in document.systems.items():
         rows.append((name, "all", *_counted(system.overall)))
-        rows += [(name, label, *_counted(cell)) for label, cell in system.labels.items()]
         rows += [
-            (name, f"{division}: {part}", *_counted(cell))
-            for division, part, cell in parts_of(document, name)
+            (name, part if division == "label" else f"{division}: {part}", *_counted(cell))
+            for division, part, cell in parts_of(system)
         ]
     titles = (
         "system", "mentions of", "mentions", "hidden", "partly", "exposed", f"{document.positions}s",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -17,10 +16,10 @@ from spanwise.document.analyses import (
     SystemSlices,
     WeakConfirmation,
 )
-from spanwise.views import PAPER, SCREEN, SHOWN, Section, View, cells
+from spanwise.views import PAPER, SHOWN, Section, View, cells
 from spanwise.views import wording as say
 from spanwise.views.cells import Block, Cell, Clause, Column, Grid, Number, Phrase, ShareBar
-from spanwise.views.commands import reading_options
+from spanwise.views.commands import next_section, quoted
 from spanwise.views.inputs import pairing
 
 Link: TypeAlias = Callable[[SearchedSlice | DifferentSlice], str]  # the address of the mentions of a slice
@@ -188,16 +187,9 @@ def conditions(row: SearchedSlice | DifferentSlice) -> str:
 def _next(document: Slices) -> Iterator[Section]:
     """The command that lists the errors of the first slice."""
     slices = [(name, system.slices[0]) for name, system in document.systems.items() if system.slices]
-    paths = {row.system: row.path for row in document.inputs if row.role == "predicted"}
-    gold = next((row.path for row in document.inputs if row.role == "gold"), None)
-    if not document.settings.command or not slices or gold is None:
-        return
-    name, row = slices[0]
-    sources = [gold] if paths.get(name) == gold else [gold, str(paths.get(name))]
-    train = [part for item in document.inputs if item.role == "train" for part in ("--train", str(item.path))]
-    command = shlex.join(["spanwise", "errors", *sources, *train, "--where", row.where])
-    command = " ".join([command, *reading_options(document.settings.command)])
-    yield Section("next", cells.words("Next"), (cells.note(command),), on=SCREEN)
+    if slices:
+        name, row = slices[0]
+        yield from next_section(document, "errors", [f"--where {quoted(row.where)}"], system=name)
 
 
 # ---- one table over all systems, for papers --------------------------------------------------------

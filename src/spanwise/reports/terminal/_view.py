@@ -15,6 +15,7 @@ from spanwise.reports.terminal._layout import (
     and_more,
     banner,
     bar,
+    command_lines,
     files,
     flow,
     grid,
@@ -28,6 +29,7 @@ from spanwise.reports.terminal._layout import (
 )
 from spanwise.views import Section, View, view
 from spanwise.views.cells import (
+    COMMAND,
     ArcQuote,
     Cell,
     Clause,
@@ -98,6 +100,9 @@ def section_lines(section: Section, width: int) -> list[ScreenLine]:
         match block:
             case Grid() if "screen" in block.on:
                 result += table_lines(block.shown_on("screen"), width)
+            case Paragraphs(style=style) if style == COMMAND:
+                for words in block.texts:
+                    result += command_lines(str(words), width, indent=block.indent)
             case Paragraphs():
                 for words in block.texts:
                     result += sentence(str(words), width, indent=block.indent, style=block.style)
