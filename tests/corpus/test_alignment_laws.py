@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from spanwise.alignment import Groups, align, groups_of, in_groups, in_sentences, ink
 from spanwise.columns import ints
-from spanwise.corpus import Annotation, Corpus, Mentions
+from spanwise.corpus import Annotation, Corpus, Mentions, Parts
 from spanwise.formats import from_spans
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=2), min_size=1, max_size=7)
@@ -55,6 +55,30 @@ def test_a_mention_without_a_place_stays_in_the_first_sentence_of_its_group(data
     assert moved.sentence.tolist() == [int(borders[group]) for group in groups]
     assert not moved.placed.any()
     assert crossing == 0
+
+
+def test_joining_sentences_moves_no_mention_that_has_no_place() -> None:
+    corpus = Corpus.of([["a", "b"], ["c", "d"], ["e"]])
+    parts = Parts.of([[(0, 1)], [(-1, -1), (-1, -1)], [(0, 1)]])
+    mentions = Mentions(ints([0, 1, 1]), ints([0, -1, 0]), ints([1, -1, 1]), [0, 0, 0], ("X",), parts)
+    moved = in_groups(Annotation(corpus, mentions), ints([0, 3])).mentions
+    assert moved.rows() == [(0, 0, 1, "X"), (0, -1, -1, "X"), (0, 2, 3, "X")]
+    assert moved.parts is not None
+    assert (moved.parts.start.tolist(), moved.parts.end.tolist()) == ([0, -1, -1, 2], [1, -1, -1, 3])
+
+
+def test_of_two_mentions_with_the_same_place_in_gold_the_second_has_none() -> None:
+    gold = from_spans([[(0, 1, "X")]], tokens=[["x", "y"]])
+    predicted = from_spans([[(0, 1, "X"), (0, 2, "X"), (0, 2, "Y")]], tokens=[["x", "?", "y"]])
+    aligned = align(gold, predicted, how="diff")
+    assert sorted(aligned.mentions.rows()) == [(0, -1, -1, "X"), (0, 0, 1, "X"), (0, 0, 1, "Y")]
+
+
+def test_a_mention_that_has_no_place_gets_none_in_changed_text() -> None:
+    gold = Annotation(Corpus.of([["x"]]), Mentions.of([(0, 0, 1, "X")]))
+    predicted = Annotation(Corpus.of([["Z"]]), Mentions.of([(0, -1, -1, "X"), (0, 0, 1, "X")]))
+    aligned = align(gold, predicted, how="diff")
+    assert sorted(aligned.mentions.rows()) == [(0, -1, -1, "X"), (0, 0, 1, "X")]
 
 
 def test_an_unplaced_mention_counts_in_the_unit_where_its_group_begins() -> None:

@@ -306,6 +306,13 @@ def test_wilsons_size_is_the_number_of_mentions_not_of_units() -> None:
     assert shown == pytest.approx((36 / (36 + t * t), 1.0))
 
 
+def test_wilsons_size_of_a_mean_over_runs_is_the_mean_of_their_sizes() -> None:
+    # Two gold mentions in each of 12 units, none found: 1 and 5 predictions a unit, so 18 and 42 mentions.
+    none_found = [measure("exact", np.full((12, 3), [2, predicted, 0]), 1) for predicted in (1, 5)]
+    t2 = stats.t.ppf(0.975, 11) ** 2
+    assert jackknife(*none_found)["f1"].interval()[0].tolist() == pytest.approx([0.0, t2 / (30 + t2)])
+
+
 def test_a_gain_of_0_has_wilsons_interval_over_half_of_gold_and_predicted() -> None:
     # 12 sentences of two mentions, one of them always missed: 24 gold, 12 predicted, no wrong label.
     gold = [["B-A", "O", "B-A"]] * 12

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy import special, stats
 
 import spanwise
@@ -76,6 +77,16 @@ def test_a_slice_is_confirmed_on_the_half_in_which_it_was_not_found() -> None:
     assert best.p is not None and best.p > 0.5
     *_, (best, *_) = confirm(documents(range(40)), depth=1, least=20, flips=999, seed=7)
     assert best.mean == 1.0 and best.p == pytest.approx(1 / 1000)
+
+
+def test_a_slice_to_confirm_is_found_without_the_half_that_tests_it() -> None:
+    first = halves(40, 7)
+    items = documents([])
+    x, found_here = items.mask(((0, 0),)), first[items.unit]
+    loses = (np.tile(np.arange(20), 40) % 10 < 4) & x & found_here  # x is weak in the first half only
+    lost = np.where(loses | (~x & ~found_here), 1.0, items.weight)  # all of y is lost in the other half
+    *_, (best,) = confirm(replace(items, weight=lost), depth=1, least=20, flips=99, seed=7, best=1)
+    assert best.key == ((0, 0),)
 
 
 def test_intervals_of_confirmed_slices_are_for_those_few_on_the_other_half() -> None:
