@@ -183,12 +183,12 @@ _COMPUTE = (
         signed=lambda kept: "lowercase" if kept.lowercase else "",
     ),
     Setting(
-        "resamples", "bootstrap resamples (default: 1000; 0: none)",
+        "resamples", "random draws of a test, at least (default: 1000; 0: no tests or intervals)",
         default=1000, whole=True, toml=int,
         bounds=(lambda value: 0 <= value <= MOST_DRAWS, f"between 0 and {MOST_DRAWS:,}"),
     ),
     Setting(
-        "seed", "random seed of the resampling (default: 0)", default=0, whole=True, toml=int,
+        "seed", "random seed of these draws (default: 0)", default=0, whole=True, toml=int,
         bounds=_NATURAL, signed=lambda kept: f"seed:{kept.seed}",
     ),
     Setting(

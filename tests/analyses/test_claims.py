@@ -80,7 +80,20 @@ def test_the_screen_says_what_few_documents_cannot_show_and_that_intervals_are_n
     result = two_systems(tmp_path, [0, 0, 1, 0], [2, 2, 3, 2])
     shown = " ".join(render(result, width=100).split())
     assert "a − b: only 4 documents differ: the test cannot reach .05 on these data." in shown
+    assert "The interval (jackknife) and p (randomisation) are computed separately; p decides." in shown
+    assert "Intervals are not corrected for several tests; p is." not in shown  # there is a single test
+    gold, third = tmp_path / "gold.txt", documents(tmp_path / "c.txt", [1, 1, 0, 2])
+    systems = {"a": tmp_path / "a.txt", "b": tmp_path / "b.txt", "c": third}
+    shown = " ".join(render(evaluate(gold, systems, resamples=200), width=100).split())
     assert "Intervals are not corrected for several tests; p is." in shown
+
+
+def test_an_interval_that_excludes_0_beside_a_p_that_decides_nothing_is_explained(tmp_path: Path) -> None:
+    said = "Intervals are not corrected for the number of scores; p and * are."
+    apart = two_systems(tmp_path, [0, 0, 1, 0], [2, 2, 3, 2])
+    assert said in " ".join(render(apart, width=100, detail="full").split())
+    same = two_systems(tmp_path, [0, 0, 1, 0], [0, 1, 0, 0])
+    assert said not in " ".join(render(same, width=100, detail="full").split())
 
 
 def test_six_differing_units_suffice_for_one_pair_but_not_for_two() -> None:

@@ -101,7 +101,8 @@ def confidence(
         score_column: the column of token scores in a CoNLL file.
         token_scores: how to combine the scores of a mention's tokens: "mean", "product" or "min".
         resamples: bootstrap resamples for recall at a precision and for pairs; 0 for no interval and no test.
-        unit: what is resampled: "document" if the data mark at least two, "sentence", or "block:20".
+        unit: what intervals and tests are over: "document" if the data mark at least two, "sentence", or
+            "block:20".
         memory: read files in parts that fit in about this much memory ("1GB"), as in `evaluate`.
         workers: the number of processes; it does not affect the result.
         engine: where mentions are matched, as in `evaluate`: a Spark session, or any `Engine`.

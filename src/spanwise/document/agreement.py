@@ -230,7 +230,7 @@ class AgreementSettings(Struct, frozen=True, kw_only=True):
 
     votes: int | None  # None for more than half
     tokens: str
-    unit: str  # what is resampled for intervals: document or sentence
+    unit: str  # of intervals: document or sentence
 
 
 class Agreement(Document, frozen=True, kw_only=True):

@@ -531,7 +531,7 @@ class ScoreTest(DocumentPart, frozen=True, kw_only=True):
 
 
 class HierarchicalTest(DocumentPart, frozen=True, kw_only=True):
-    """The test of the difference in mean F1 over runs when both units and runs are resampled."""
+    """The test of the difference in mean F1 over runs when both units and runs vary."""
 
     test: str
     runs: tuple[Count, ...]

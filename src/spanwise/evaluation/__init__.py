@@ -194,11 +194,11 @@ def evaluate(
         cross: pairs of mention attributes whose buckets are crossed.
         vocabulary: the known words for out-of-vocabulary density, instead of the training words.
         lowercase: whether to lower-case strings when computing attributes.
-        resamples: the number of bootstrap resamples; 0 for no intervals and no tests.
-        seed: the random seed of the resampling.
+        resamples: the least number of shuffles of a test; 0 for no intervals and no tests.
+        seed: the random seed of the shuffles.
         confidence: the confidence level of the intervals.
-        unit: what is resampled: "sentence", "document" or "block:N" (N consecutive sentences); by default,
-            documents if the data mark them, otherwise sentences.
+        unit: what intervals and tests are over: "sentence", "document" or "block:N" (N consecutive
+            sentences); by default, documents if the data mark them, otherwise sentences.
         pairs: the pairs of systems to test; by default, all of them.
         correction: how p-values are corrected: "holm" over pairs and maxT over all other scores, or "bh".
         primary: the score that the primary question is about: "f1", "precision", "recall", "macro" or "fair"

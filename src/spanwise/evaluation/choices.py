@@ -74,7 +74,7 @@ class Inputs(Block, frozen=True, eq=False):
 
 
 class ResampledUnits(Struct, frozen=True, eq=False):
-    """The units that are resampled: sentences, or documents if the data mark them."""
+    """The units of intervals and tests: sentences, or documents if the data mark them."""
 
     kind: str
     number: int
@@ -91,13 +91,13 @@ class ResampledUnits(Struct, frozen=True, eq=False):
 
 
 def unit_of(requested: str | None, documents: int | None, path: str) -> str:
-    """The kind of unit to resample: documents if there is more than one, unless another is asked for."""
+    """What intervals and tests are over: documents if there is more than one, unless another is asked for."""
     if requested is not None and requested not in UNITS:
         block_size(requested)  # raises an error if it is not a unit
         return "sentence"  # consecutive sentences are joined after counting
     if requested == "document" and documents is None:
         raise InputError(
-            f"{path}: the file marks no documents, so they cannot be resampled.\n"
+            f"{path}: the file marks no documents, so they cannot be the units of intervals and tests.\n"
             'Use unit="sentence", or mark documents with -DOCSTART- lines.'
         )
     return requested or ("document" if (documents or 0) > 1 else "sentence")

@@ -48,7 +48,7 @@ class ColumnsHead(Struct, frozen=True, kw_only=True):
     dataset: str
     gold: str | None  # sha256 of the gold file, and of rules on its labels
     path: str | None  # of the gold file
-    unit: str  # what is resampled
+    unit: str  # of intervals and tests
     units: int
     sentences: int
     positions: str  # "token" or "character": what spans count

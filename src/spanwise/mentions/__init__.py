@@ -14,7 +14,7 @@ from spanwise.columns import Bools, Column, Ints, distinct, frozen, ints, offset
 class MentionTable(Struct, frozen=True, eq=False):
     """The mentions of gold or of one system, one row each; the rows keep the order of the input.
 
-    Every table has the columns `unit` (what is resampled) and `label` (a code into `labels`). Others are
+    Every table has the columns `unit` (of intervals and tests) and `label` (a code into `labels`). Others are
     there if they were asked for: `bucket.NAME` is the bucket of an attribute, `tough.SUBSET` whether a gold
     mention is in a tough subset, `found.SYSTEM` whether a system found a gold mention, `right` whether a
     prediction is right, `score` its confidence.

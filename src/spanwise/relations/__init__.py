@@ -242,7 +242,7 @@ def _check_types(undirected: Sequence[str], whole: _Whole) -> None:
 
 
 class _Whole:
-    """The rows of all parts, the units that are resampled, and the measures that are made of them."""
+    """The rows of all parts, the units of intervals and tests, and the measures that are made of them."""
 
     def __init__(self, parts: Sequence[TuplePart], options: TupleOptions) -> None:
         self.options, self.parts = options, parts
@@ -270,7 +270,7 @@ class _Whole:
         return whole
 
     def _resampled(self) -> tuple[str, str, Ints]:
-        """What a record is, what is resampled, and the number of the resampled unit of each record."""
+        """What a record is, the unit of intervals and tests, and its number for each record."""
         requested = self.options.unit
         names = [name for part in self.parts for name in part.documents]
         marked = len(set(names)) > 1 and None not in names
@@ -709,7 +709,7 @@ def _notes(document: Tuples, trained: bool) -> tuple[str, ...]:
     given = "were given to the systems" if document.mentions == "gold" else "were predicted, not given"
     notes = [f"Mentions {given}."]
     held = {
-        "sentence": "A tuple lies within one sentence, and sentences are resampled by document.",
+        "sentence": "A tuple lies within one sentence, and documents are the units of intervals and tests.",
         "document": "A tuple lies within one document.",
         "unit": "A tuple lies within one record; the data do not say whether it is a sentence or a document.",
     }[settings.holds]

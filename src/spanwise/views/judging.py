@@ -83,7 +83,7 @@ def _level(name: str, level: SystemLevel, systems: int, unit: str) -> str:
         return f"{name} has no level: nothing was marked in the documents that it shares with annotators."
     ends = say.signed_interval(level.difference_interval)
     apart = f"{say.signed(level.difference)} F1" + (f" [{ends}]" if ends else "")
-    correction = f", Holm over {systems} systems" if systems > 1 else ""
+    correction = f", Holm over {systems} systems; the interval is not corrected" if systems > 1 else ""
     test = f"sign flips over {say.plural(level.units, unit)}, {say.format_p(level.p_corrected)}{correction}"
     if level.significant:
         side = "above" if level.difference > 0 else "below"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from spanwise.document import Interval
+from spanwise.document import Interval, usual_settings
 from spanwise.document.leaks import LeakCell, LeakingSentence, LeakPiece, Leaks, SystemLeaks
 from spanwise.document.scores import Comparison
 from spanwise.rates import LEAK_RATES
@@ -16,7 +16,9 @@ from spanwise.views import wording as words
 from spanwise.views.cells import Cell, Chart, Column, Grid, Paragraphs, Phrase, Quote, QuotePiece
 from spanwise.views.commands import next_section
 from spanwise.views.inputs import pairing
-from spanwise.views.sentences import sentence_p
+from spanwise.views.sentences import compared_sentence
+
+SMALL = 0.01  # smaller differences are shown with two decimals
 
 
 class LeakRow(Struct, frozen=True):
@@ -107,19 +109,14 @@ def parts_of(system: SystemLeaks) -> Iterator[tuple[str, str, LeakCell]]:
 
 
 def compared(document: Leaks, comparison: Comparison) -> str:
-    """Which of two systems leaks less, and whether that can be chance; empty if it was not tested."""
-    test = comparison.score(("overall", "leak_rate"))
-    if test is None or test.difference is None or test.p_corrected is None:
+    """Which of two systems is better since it leaks less, and how that was tested; empty if it was not."""
+    test = comparison.primary
+    if test is None or test.difference is None:
         return ""
-    first, second = comparison.systems if test.difference <= 0 else comparison.systems[::-1]
-    by = f"{100 * abs(test.difference):.2g}"
-    how = "t-test over runs and" if min(comparison.runs or (1,)) > 1 else "paired randomisation over"
-    over = f"{how} {document.settings.unit}s, p {sentence_p(test.p_corrected)}"
-    if not test.difference:
-        return f"{first} and {second} leak the same share of mentions."
-    if not test.significant:
-        return f"{first} leaks {by} points less than {second}, which can be chance ({over})."
-    return f"{first} leaks {by} points less than {second} ({over})."
+    less = replace(comparison, systems=comparison.systems[::-1], runs=comparison.runs[::-1])
+    settings = usual_settings(unit=document.settings.unit, correction=document.settings.correction)
+    places = 1 if abs(test.difference) >= SMALL else 2
+    return compared_sentence(less, settings, "points (leak rate)", places=places)
 
 
 # ---- sections --------------------------------------------------------------------------------------

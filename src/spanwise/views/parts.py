@@ -37,6 +37,7 @@ from spanwise.views.systems import (
     interval_title,
     marked,
     resampling,
+    uncorrected,
 )
 
 MOST_LABELS = 20
@@ -65,14 +66,14 @@ def _part_table(
     others: Sequence[str] = (),
     on: tuple[Surface, ...] = SHOWN,
     most: int | None = None,
-) -> Grid:
+) -> tuple[Block, ...]:
     """The parts of one system with their intervals drawn, or of several systems side by side.
 
     Args:
         others: the names of the other scores of the rows.
     """
     if len(measured.of) == 1:
-        return _alone(measured, title, rows, others, on, most)
+        return (_alone(measured, title, rows, others, on, most),)
     return _side_by_side(measured, title, rows, on, most)
 
 
@@ -120,7 +121,7 @@ def _alone(
 
 def _side_by_side(
     measured: ShownSystems, title: str, rows: Sequence[PartRow], on: tuple[Surface, ...], most: int | None
-) -> Grid:
+) -> tuple[Block, ...]:
     settings = measured.document.settings
     pair = first_comparison(measured.document)
     tests = {} if pair is None else {test.path: test for test in pair.scores}
@@ -134,7 +135,8 @@ def _side_by_side(
     if pair is not None:
         columns += difference_columns(settings, wide=NARROW)
     spread = any(isinstance(cell, Number) and cell.spread for row in table[:most] for cell in row)
-    return Grid(columns, table, most, title + "s", on=on, room=Room(34, 12 if spread else 9, 12))
+    grid = Grid(columns, table, most, title + "s", on=on, room=Room(34, 12 if spread else 9, 12))
+    return grid, *uncorrected(tests[row.path] for row in rows[:most] if row.path in tests)
 
 
 # ---- by label --------------------------------------------------------------------------------------
@@ -155,7 +157,7 @@ def by_label(measured: ShownSystems) -> Section:
     return Section(
         "labels",
         cells.words("By label"),
-        (_part_table(measured, "label", rows, ("precision", "recall"), EVERYWHERE, MOST_LABELS),),
+        _part_table(measured, "label", rows, ("precision", "recall"), EVERYWHERE, MOST_LABELS),
         "exact span and label" if alone else "F1, exact span and label",
         caption,
     )
@@ -228,7 +230,7 @@ def by_level(measured: ShownSystems) -> Section | None:
     return Section(
         "hierarchy",
         cells.words("By level of labels"),
-        (shown, cells.table(titles, table, PAPER)),
+        (*shown, cells.table(titles, table, PAPER)),
         note if len(measured.of) == 1 else f"F1, {note}",
         caption,
     )
@@ -251,7 +253,7 @@ def on_tough(measured: ShownSystems) -> Section:
         if scores.overall.mentions
     ]
     empty = [say.TOUGH[subset] for subset, scores in subsets.items() if not scores.overall.mentions]
-    blocks: list[Block] = [_part_table(measured, "mentions", rows)] if rows else []
+    blocks: list[Block] = [*_part_table(measured, "mentions", rows)] if rows else []
     if rows and empty:
         names = [[Phrase(name, "faint")] for name in empty]
         blocks.append(Flow([[Phrase("no mention is ", "faint"), *names[0]], *names[1:]]))

@@ -34,6 +34,7 @@ from spanwise.views.systems import (
     ShownSystems,
     difference,
     difference_columns,
+    excludes_zero,
     interval_title,
     resampling,
 )
@@ -286,8 +287,11 @@ def differences(measured: ShownSystems) -> Section | None:
 
 def _pair_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
     """What the table of pairs does not say by itself."""
-    if any(test is not None and test.interval for test in (row.primary for row in comparisons)):
+    tests = [(row, row.primary) for row in comparisons if row.primary is not None]
+    if any(test.interval and (row.pairs or 1) > 1 for row, test in tests):
         yield "Intervals are not corrected for several tests; p is."
+    elif any(excludes_zero(test.interval) != test.significant for _, test in tests if test.interval):
+        yield "The interval (jackknife) and p (randomisation) are computed separately; p decides."
     for comparison in comparisons:
         if comparison.unreachable:
             yield f"{' − '.join(comparison.systems)}: {comparison.unreachable}."

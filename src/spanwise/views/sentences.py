@@ -25,7 +25,12 @@ WITH_JUDGE = "t-test, gold and judge"  # how `Comparison.test` names it in an an
 
 
 def compared_sentence(
-    comparison: Comparison, settings: Settings | StudySettings, score: str, family: str = ""
+    comparison: Comparison,
+    settings: Settings | StudySettings,
+    score: str,
+    family: str = "",
+    *,
+    places: int = 1,
 ) -> str:
     """Which of two systems is better, by how much, and how it was tested; empty if it was not.
 
@@ -49,8 +54,9 @@ def compared_sentence(
     if comparison.identical:
         return f"{_both(comparison.systems)} give the same predictions."
     worded = better_by(
-        comparison.systems, test.difference, test.interval, score, significant=test.significant
-    )
+        comparison.systems, test.difference, test.interval, score, significant=test.significant,
+        places=places,
+    )  # fmt: skip
     bounds = "; the interval is not corrected" if test.interval and (comparison.pairs or 1) > 1 else ""
     return f"{worded}, {how_tested(comparison, settings, family)}{bounds}."
 

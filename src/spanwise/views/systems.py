@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from spanwise.document import Settings
+from spanwise.document import Interval, Settings
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import Bounded, ScoreTest, SystemScores
 from spanwise.document.study import Spread
 from spanwise.intervals import FEW_UNITS
 from spanwise.views import cells
 from spanwise.views import wording as say
-from spanwise.views.cells import SHOWN, Cell, Column, Number, Phrase
+from spanwise.views.cells import SHOWN, Cell, Column, Number, Paragraphs, Phrase
 from spanwise.views.lookups import highest
 from spanwise.views.standing import own_letters, ranked
 
@@ -102,7 +102,7 @@ def over_runs(spread: Spread | None) -> Number:
 
 
 def interval_title(settings: Settings) -> str:
-    """`95% CI`, with a dagger if too few units were resampled."""
+    """`95% CI`, with a dagger if there are few units."""
     return f"{100 * settings.confidence:.0f}% CI" + ("†" if settings.few_units else "")
 
 
@@ -136,6 +136,19 @@ def difference(test: ScoreTest, settings: Settings) -> list[Cell]:
         say.p_value(test.p if test.p_corrected is None else test.p_corrected),
         Phrase("*", "good") if test.significant else "",
     ]
+
+
+def uncorrected(tests: Iterable[ScoreTest]) -> tuple[Paragraphs, ...]:
+    """That p is corrected and intervals are not, if one of them excludes 0 and nothing is significant."""
+    if not any(excludes_zero(test.interval) and not test.significant for test in tests):
+        return ()
+    return (cells.note("Intervals are not corrected for the number of scores; p and * are.", "faint"),)
+
+
+def excludes_zero(ends: Interval | None) -> bool:
+    """Whether both ends of an interval lie on the same side of 0."""
+    low, high = ends or (None, None)
+    return low is not None and high is not None and low * high > 0
 
 
 def difference_columns(settings: Settings, title: str = "diff", wide: int = 0) -> list[Column]:
