@@ -89,6 +89,20 @@ def test_the_four_scores_of_events_by_hand() -> None:
     assert [events[name].correct for name in events] == [0, 0, 0, 0]
 
 
+def test_an_event_with_very_many_arguments_is_scored_without_comparing_all_of_them() -> None:
+    number = 5000
+    mentions = [mention(f"m{at}", at, at + 1) for at in range(number)]
+    unit: Record = {"tokens": ["w"] * number, "mentions": mentions}
+
+    def event(first: int) -> Record:
+        names = [one["id"] for one in mentions[first:]]
+        return {**unit, "tuples": [{"type": "Meet", "trigger": "m0", "roles": {"who": names}}]}
+
+    events = scored([event(1)], [event(2)]).systems["mine"].events
+    counts = [(one.gold, one.predicted, one.correct) for one in events.values()]
+    assert counts == [(1, 1, 1), (1, 1, 1), *2 * [(number - 1, number - 2, number - 2)]]
+
+
 def test_links_and_values_by_hand() -> None:
     def unit(*tuples: Record, mentions: list[Record] = MENTIONS) -> Record:
         return {**GOLD, "mentions": mentions, "tuples": list(tuples)}
@@ -123,6 +137,13 @@ def test_seen_facts_and_ign_f1_by_hand() -> None:
     # Two right predictions, one of them seen: precision (2 − 1)/(2 − 1), recall 2/3 as it is.
     assert (seen.ign.precision, seen.ign.recall) == (1, 2 / 3)
     assert seen.ign.f1 == pytest.approx(2 * (2 / 3) / (1 + 2 / 3))
+
+
+def test_facts_need_text() -> None:
+    bare = {name: value for name, value in GOLD.items() if name != "tokens"}
+    for gold, train in ((bare, GOLD), (GOLD, bare)):
+        with pytest.raises(InputError, match="neither tokens nor text"):
+            scored([gold], [PREDICTED if gold is GOLD else bare], train=[train])
 
 
 def test_distance_and_direction_are_those_of_the_outermost_mentions() -> None:

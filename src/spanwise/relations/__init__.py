@@ -556,7 +556,7 @@ class _Whole:
     def _seen(
         self, gold: TupleRows, predicted: TupleRows, made: Mapping[Path, Mapping[str, Any]]
     ) -> SeenFacts | Any:
-        if gold.seen is None or predicted.seen is None:
+        if gold.seen is None:
             return UNSET
         right = predicted.outcome == 0
         # A right tuple is seen if gold's is, whose entities may have further names.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import islice, product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +22,7 @@ from spanwise.document.tuples import (
     ShownTuples,
     TupleSentence,
 )
+from spanwise.errors import InputError
 from spanwise.formats.text_tokens import words
 from spanwise.labels import LabelRules
 from spanwise.relations.corpus import LINK, MENTION, TRIGGER, VALUE, Names, TupleSide, side_of
@@ -29,7 +30,7 @@ from spanwise.relations.matching import MatchedTuples, largest, match
 from spanwise.relations.records import UnitRecord
 from spanwise.relations.relabeling import LabelCounts
 
-Fact: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]  # a type, and the roles and strings of its fillers
+Fact: TypeAlias = str  # a type, and the roles and strings of its fillers, apart by characters of no text
 NUMBERS = ("distance", "sentence_distance", "arguments", "type_frequency")
 NAMES = ("direction", "labels")
 _MOST_FACTS = 1024  # strings of one tuple whose entities have several mentions
@@ -68,7 +69,7 @@ class TupleRows(Struct, frozen=True, eq=False):
     words: Mapping[str, tuple[str, ...]]
     value: Ints  # a code into `words["value"]`; -1 where a tuple has no value
     link: Bools
-    seen: Bools | None
+    seen: Bools | None  # whether training has the fact; of gold alone
 
     @classmethod
     def joined(cls, parts: Sequence[TupleRows], units: Sequence[int], rows: Sequence[int]) -> TupleRows:
@@ -183,7 +184,7 @@ def _system(gold: TupleSide, predicted: TupleSide, matched: MatchedTuples, tally
     return SystemPart(
         gold=_rows(
             gold, kept[0], matched.gold_right, matched.gold_outcome,
-            renumbered[1][matched.gold_partner], tallying,
+            renumbered[1][matched.gold_partner], tallying, seen=_seen(gold, kept[0], tallying),
         ),
         predicted=_rows(
             predicted, kept[1], matched.predicted_right, matched.predicted_outcome,
@@ -209,6 +210,8 @@ def _rows(
     outcome: Ints,
     partner: Ints,
     tallying: Tallying,
+    *,
+    seen: Bools | None = None,
 ) -> TupleRows:
     training = tallying.training
     owner = np.repeat(np.arange(len(side)), np.diff(side.at))
@@ -228,9 +231,6 @@ def _rows(
         else np.array([training.types.get(name, 0) for name in types] or [0], dtype=np.float64)[side.type],
     }
     pair, words_of = _pairs(side, loose)
-    seen = None
-    if training is not None:
-        seen = np.array([_is_seen(side, row, tallying) for row in rows.tolist()], dtype=bool)
     return TupleRows(
         unit=ints(side.unit[rows]),
         type=codes(side.type[rows]),
@@ -343,32 +343,56 @@ def _ranks(names: Sequence[str]) -> Ints:
 # ---- facts -------------------------------------------------------------------------------------------
 
 
-def facts_of(side: TupleSide, row: int, undirected: Sequence[str]) -> Iterator[Fact]:
-    """The facts that a tuple states: one, unless entities have mentions with several strings."""
-    names = _listed(side)
-    kind = names[0][side.type[row]]
-    options = []
-    for at in range(int(side.at[row]), int(side.at[row + 1])):
-        role = "" if kind in undirected and side.role[at] else names[1][side.role[at]]
-        own = side.alternative[side.alternatives[at] : side.alternatives[at + 1]].tolist()
-        strings = (
-            {side.string(one) for one in own} if side.kind[at] == MENTION else {names[2][one] for one in own}
-        )
-        options.append([(role, string) for string in sorted(strings)])
-    for number, way in enumerate(product(*options)):
-        if number == _MOST_FACTS:
-            return
-        yield kind, tuple(sorted(way))
+def facts_of(side: TupleSide, rows: Iterable[int], undirected: Sequence[str]) -> Iterator[Sequence[Fact]]:
+    """The facts that each tuple states: one, unless entities have mentions with several strings.
+
+    Raises:
+        InputError: a unit has no text.
+    """
+    types, roles, values = list(side.names.types), list(side.names.roles), list(side.names.values)
+    kinds, at = side.type.tolist(), side.at.tolist()
+    role, kind = side.role.tolist(), side.kind.tolist()
+    alternatives, alternative = side.alternatives.tolist(), side.alternative.tolist()
+    strings: dict[int, str] = {}
+
+    def string(mention: int) -> str:
+        known = strings.get(mention)
+        if known is None:
+            record = side.records[side.mention_unit[mention]]
+            if record.tokens is None and record.text is None:
+                where = side.place(int(side.mention_unit[mention]))
+                raise InputError(
+                    f"{where}: the unit has neither tokens nor text, so that nothing tells whether training "
+                    "has its facts.\nGive the text, or leave out the training data."
+                )
+            known = strings[mention] = side.string(mention)
+        return known
+
+    for row in rows:
+        name = types[kinds[row]]
+        loose = name in undirected
+        options: list[list[str]] = []
+        ways = 1
+        for filler in range(at[row], at[row + 1]):
+            begins = "\0\0" if loose and role[filler] else f"\0{roles[role[filler]]}\0"
+            first, last = alternatives[filler], alternatives[filler + 1]
+            own = alternative[first:last]
+            found = {string(one) for one in own} if kind[filler] == MENTION else {values[one] for one in own}
+            ways *= len(found)
+            options.append([begins + one for one in (found if len(found) == 1 else sorted(found))])
+        if ways == 1:
+            yield ("".join((name, *sorted(one for (one,) in options))),)
+        else:
+            yield ["".join((name, *sorted(way))) for way in islice(product(*options), _MOST_FACTS)]
 
 
-def _listed(side: TupleSide) -> tuple[list[str], list[str], list[str]]:
-    return list(side.names.types), list(side.names.roles), list(side.names.values)
-
-
-def _is_seen(side: TupleSide, row: int, tallying: Tallying) -> bool:
-    assert tallying.training is not None
+def _seen(side: TupleSide, rows: Ints, tallying: Tallying) -> Bools | None:
+    """Whether the training data have the facts of tuples; None without training data."""
+    if tallying.training is None:
+        return None
     known = tallying.training.facts
-    return any(fact in known for fact in facts_of(side, row, tallying.undirected))
+    stated = facts_of(side, rows.tolist(), tallying.undirected)
+    return np.array([not known.isdisjoint(facts) for facts in stated], dtype=bool)
 
 
 def training_of(
@@ -383,8 +407,8 @@ def training_of(
     def take() -> None:
         side = side_of(waiting, path, rules=rules)
         labeled.add(side.labeled)
-        for row in range(len(side)):
-            facts.update(facts_of(side, row, undirected))
+        for stated in facts_of(side, range(len(side)), undirected):
+            facts.update(stated)
         for name, number in zip(side.names.types, np.bincount(side.type).tolist(), strict=False):
             times[name] = times.get(name, 0) + number
         waiting.clear()
@@ -441,19 +465,16 @@ def _event_items(side: TupleSide, with_trigger: bool) -> list[dict[EventItem, No
 def _equal_items(own: Iterable[EventItem], other: Iterable[EventItem]) -> list[EventItem]:
     """The items of gold that are equal to one of the other side, one-to-one and as many as possible."""
     golds, others = list(own), list(other)
-    alike: dict[EventItem, list[int]] = {}  # but for their places
-    for number, (unit, _, *rest) in enumerate(others):
-        alike.setdefault((unit, *rest), []).append(number)
-    edges = {
-        number: equal
-        for number, (unit, places, *rest) in enumerate(golds)
-        if (equal := [one for one in alike.get((unit, *rest), ()) if _same_places(places, others[one][1])])
-    }
+    alike: dict[EventItem, list[int]] = {}
+    for number, (unit, places, *rest) in enumerate(others):
+        for way in product(*places):
+            alike.setdefault((unit, way, *rest), []).append(number)
+    edges = {}
+    for number, (unit, places, *rest) in enumerate(golds):
+        equal = {one for way in product(*places) for one in alike.get((unit, way, *rest), ())}
+        if equal:
+            edges[number] = sorted(equal)
     return [golds[number] for number in largest(edges)[0].tolist()]
-
-
-def _same_places(one: Sequence[frozenset[Any]], other: Sequence[frozenset[Any]]) -> bool:
-    return not any(place.isdisjoint(equal) for place, equal in zip(one, other, strict=True))
 
 
 def _span(side: TupleSide, row: int) -> tuple[object, ...]:
@@ -584,7 +605,7 @@ def _sentence(gold: TupleSide, predicted: TupleSide, matched: MatchedTuples, uni
 
 
 def _shown_fillers(side: TupleSide, row: int, place: Mapping[int, int]) -> Iterator[ShownFiller]:
-    _, roles, values = _listed(side)
+    roles, values = list(side.names.roles), list(side.names.values)
     for at in range(int(side.at[row]), int(side.at[row + 1])):
         role = TRIGGER if side.role[at] == 0 else roles[side.role[at]]
         own = side.alternative[side.alternatives[at] : side.alternatives[at + 1]].tolist()
