@@ -163,9 +163,9 @@ def tuples(
     others = {name: TupleSource(source, name, reading) for name, source in named.items()}
     training, inputs = None, []
     if train is not None:
-        source = TupleSource(train, None, reading)
+        source = TupleSource(train, None, reading, "train")
         training = training_of(source.read(), source.path, options.undirected, rules)
-        inputs = [Input(**{**source.input(), "role": "train"}, **_counted(training.labeled, rules))]
+        inputs = [Input(**source.input(), **_counted(training.labeled, rules))]
     tallying = Tallying(
         criterion=criterion, undirected=options.undirected, with_trigger=with_trigger, training=training,
         examples=options.examples, rules=rules,

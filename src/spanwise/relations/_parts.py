@@ -31,11 +31,14 @@ Block: TypeAlias = Mapping[str | None, Lines | list[UnitRecord]]  # gold (None) 
 
 
 class TupleSource:
-    """One file, or records in memory, of gold (`system` is None) or of a system."""
+    """One file, or records in memory, of gold (`system` is None), of training or of a system."""
 
-    def __init__(self, source: object, system: str | None, reading: Mapping[str, Any]) -> None:
+    def __init__(
+        self, source: object, system: str | None, reading: Mapping[str, Any], role: str = "gold"
+    ) -> None:
         # Files that hold gold and predictions are read as predictions for a system.
-        self.system, self.reading = system, {**reading, "predicted": system is not None}
+        self.system, self.role = system, "predicted" if system is not None else role
+        self.reading = {**reading, "predicted": system is not None}
         self.encoding = self.reading.pop("encoding", None)
         self.name = self.reading.pop("format", None)
         self.file: File | None = None
@@ -46,7 +49,7 @@ class TupleSource:
             form = tuple_format_of(self.file) if self.name is None else TUPLE_FORMATS.find(self.name)
             self.name, self.format = form.name, form
         else:
-            self.path = system or "gold"
+            self.path = system or role
             if not isinstance(source, Iterable) or isinstance(source, Mapping):
                 kind = type(source).__name__
                 raise InputError(
@@ -69,7 +72,7 @@ class TupleSource:
     def input(self) -> dict[str, Any]:
         """How the source is written down in documents."""
         return {
-            "role": "gold" if self.system is None else "predicted",
+            "role": self.role,
             "path": self.path,
             "sha256": None if self.file is None else self.file.sha256,
             "format": self.name,
