@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 from study_files import hash_of, predicted, sentences, write
+from typed import present
 
 import spanwise
 from spanwise.document import Document
@@ -433,11 +434,20 @@ def test_a_workbench_folder_shows_what_a_study_of_the_same_runs_shows(folder: Pa
     with client_of(tmp_path) as client:
         (gold,) = (row["slug"] for row in client.get("/api/v1/golds").json())
         shown = {"API": leaderboard_api(client, gold), "page": leaderboard_page(client, gold)}
+        whole, some = (
+            client.get(f"/api/v1/golds/{gold}/leaderboard{query}").json() for query in ("", "?q=large")
+        )
+        page = client.get(f"/g/{gold}?q=rules").text
     truth = compared(study)
     assert len(truth.better) >= 4, "some pairs differ"
     for name, one_surface in shown.items():
         assert one_surface.better == truth.better, name
         assert one_surface.letters == json_letters(study).letters, name
+    # A filter shows fewer rows of the same leaderboard: the family, p and the letters stay.
+    assert [row["system"] for row in some["rows"]] == ["large"]
+    assert some["rows"][0] in whole["rows"] and some["pairs"] == whole["pairs"]
+    letters = present(json_letters(study).letters)
+    assert re.findall(r'<b class="letter">(\w)</b>', page) == [letters["rules"]]
 
 
 def test_a_pair_that_is_not_in_the_family_is_said_to_be_untested(study: Any) -> None:

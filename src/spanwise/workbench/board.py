@@ -14,8 +14,7 @@ from spanwise.document.scores import PRIMARY, Comparison, LeadPart, ScoreTest
 from spanwise.settings import CORRECTION
 from spanwise.views import wording as words
 from spanwise.workbench.bench import Bench
-from spanwise.workbench.index import TESTED
-from spanwise.workbench.standings import Step, family, is_tie, newest_pools, reference_of, step_of
+from spanwise.workbench.standings import Step, is_tie, newest_pools, reference_of, standing, step_of
 from spanwise.workbench.store import Bounds, Gold, PooledRuns, Result, pooled
 
 SHAPES = 6
@@ -131,7 +130,8 @@ def board(
     """Return up to `most` sorted and filtered rows of the leaderboard, their axis and the total row count.
 
     Systems are ranked by a score, or by the F1 of a label. The twenty best are tested against each other, as
-    one family, and with `changes` each row is the latest step of the history of its system.
+    one family whichever rows a filter shows, and with `changes` each row is the latest step of the history of
+    its system.
     """
     label, each, score, after = query.label, query.each, query.score, query.after
     current = [result for result in bench.store.results(gold.slug) if not result.gone]
@@ -141,10 +141,12 @@ def board(
     rows = [row for row in rows if _matches(row, query)]
     ranked = {row.id: _value(row, label, score) for row in rows}
     rows = _sorted(rows, ranked, query)
-    number, best = len(rows), sorted(rows, key=lambda row: -(ranked[row.id] or 0))[:TESTED]
+    number = len(rows)
     rows = rows[after : after + most]
-    tests = family(bench, gold, best, score) if not label and not each else {}
-    means = {str(number): ranked[number] for number in dict.fromkeys(one for pair in tests for one in pair)}
+    tests = standing(bench, gold, score) if not label and not each else {}
+    tested = {pool.id: pool for pool in newest.values()}
+    ids = dict.fromkeys(one for pair in tests for one in pair)
+    means = {str(one): tested[one].score(score) for one in ids}
     letter, better = lettering(means), letters(means, tests.values(), path=PRIMARY[score])
     brackets = _brackets([row.id for row in rows], tests)
     shapes = shapes_of(bench, gold)
@@ -152,7 +154,7 @@ def board(
         (bench.shelf.interval(row, score) or (None, None)) if not label else (None, None) for row in rows
     ]
     axis = Axis.of([*(bound for pair in bounds for bound in pair), *(ranked[row.id] for row in rows)])
-    names = {pool.id: pool.result.system for pool in (*rows, *best)}
+    names = {pool.id: pool.result.system for pool in (*rows, *newest.values())}
     history_of: dict[str, list[PooledRuns]] = {}
     for pool in pooled(bench.store.results(gold.slug)):
         history_of.setdefault(pool.result.system, []).append(pool)
@@ -265,10 +267,8 @@ def leaderboard_of(bench: Bench, gold: Gold, query: BoardQuery) -> Leaderboard:
     shown = {row.result.id: row.result.system for row in rows}
     tests: Mapping[tuple[int, int], Comparison] = {}
     if not query.label and not query.each:
-        newest = [row for row in newest_pools(bench, gold) if _matches(row, query)]
-        best = sorted(newest, key=lambda row: -(row.score(query.score) or 0))[:TESTED]
-        shown |= {pool.id: pool.result.system for pool in best}
-        tests = family(bench, gold, best, query.score)
+        shown |= {pool.id: pool.result.system for pool in newest_pools(bench, gold)}
+        tests = standing(bench, gold, query.score)
     return Leaderboard(
         gold=gold.slug,
         score=query.score,

@@ -21,17 +21,13 @@ def is_tie(comparison: Comparison) -> bool:
     return comparison.primary is None or not comparison.primary.significant
 
 
-def family(
-    bench: Bench, gold: Gold, best: Sequence[PooledRuns], score: str
-) -> dict[tuple[int, int], Comparison]:
-    """The tests between systems: all pairs of at most twenty, over all their runs, corrected together."""
-    return bench.shelf.ties(gold, sorted(best, key=lambda row: row.id), score)
-
-
 def standing(bench: Bench, gold: Gold, score: str) -> dict[tuple[int, int], Comparison]:
-    """The tests of the leaderboard without filters."""
+    """The tests between the best systems of a gold set: all pairs of at most twenty, over all their runs.
+
+    They are corrected together, whichever rows of the leaderboard a filter shows.
+    """
     best = sorted(newest_pools(bench, gold), key=lambda pool: -(pool.score(score) or 0))[:TESTED]
-    return family(bench, gold, best, score)
+    return bench.shelf.ties(gold, sorted(best, key=lambda row: row.id), score)
 
 
 def newest_pools(bench: Bench, gold: Gold) -> list[PooledRuns]:
