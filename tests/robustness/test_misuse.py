@@ -221,12 +221,27 @@ def test_a_misuse_is_refused_in_a_few_words(misuse: Misuse, options: dict[str, A
     assert misuse.says in str(caught.value)
 
 
-def test_files_given_in_the_wrong_order_are_noticed_by_their_names(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["predictions", "crf", "golden-tagger"])
+def test_files_given_in_the_wrong_order_are_noticed_by_their_names(name: str, tmp_path: Path) -> None:
     misuse = Misuse(GOLD, GOLD.replace("B-PER", "B-ORG").replace("I-PER", "I-ORG"), "")
-    predicted, gold = misuse.files(tmp_path, ("predictions", "gold"))
+    predicted, gold = misuse.files(tmp_path, (name, "gold"))
     result = spanwise.evaluate(predicted, {"a": gold}, resamples=0)
     assert "gold and predictions are swapped" in " ".join(result.hints or ())
     assert not spanwise.evaluate(gold, {"a": predicted}, resamples=0).hints
+
+
+def test_predictions_on_gold_tokens_are_not_taken_for_gold(tmp_path: Path) -> None:
+    misuse = Misuse(GOLD, GOLD.replace("B-PER", "B-ORG").replace("I-PER", "I-ORG"), "")
+    gold, predicted = misuse.files(tmp_path, ("test", "pred.gold-tokens"))
+    assert not spanwise.evaluate(gold, {"a": predicted}, resamples=0).hints
+
+
+def test_labels_that_seem_to_mean_others_are_named_before_the_findings(tmp_path: Path) -> None:
+    misuse = Misuse(GOLD, GOLD.replace("-PER", "-PERSON"), "")
+    gold, predicted = misuse.files(tmp_path)
+    screen = spanwise.evaluate(gold, {"a": predicted}, resamples=0).to_text(width=200, detail="brief")
+    warning = screen.index("have labels that gold lacks: PERSON (mostly PER).")
+    assert warning < screen.index("What to do")
 
 
 def test_a_perfect_prediction_in_another_order_is_paired_rightly(tmp_path: Path) -> None:

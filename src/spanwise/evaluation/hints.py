@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
@@ -30,6 +31,9 @@ LATER = "each were given for the sentence before its own"
 EARLIER = "each were given for the sentence after its own"
 MOST, FEW = 0.8, 0.2  # shares of mentions: nearly all, hardly any
 SOME, SEVERAL = 0.05, 5  # the share and the number of mentions inside words from which on they are reported
+# Words in the names of files.
+GOLD_NAMES = frozenset(("gold", "goldstandard", "groundtruth", "truth"))
+PREDICTED_NAMES = frozenset(("pred", "preds", "predicted", "prediction", "predictions", "output", "outputs"))
 COPIED = 20  # gold mentions from which on a perfect score is worth a question
 
 
@@ -252,11 +256,9 @@ def _sentence(hint: str, system: str | None) -> str:
 
 
 def _seems_swapped(gold: Input, entry: Input) -> bool:
-    names = [PurePath(str(row.path)).name.lower() for row in (gold, entry)]
-    gold_like, predicted_like = (
-        [any(word in name for word in words) for name in names] for words in (("gold",), ("pred", "output"))
-    )
-    return gold_like == [False, True] and predicted_like == [True, False]
+    """Whether the file of predictions is called gold and not predictions, and that of gold is not."""
+    theirs, own = ({*re.split(r"[^a-z]+", PurePath(str(row.path)).name.lower())} for row in (gold, entry))
+    return bool(own & GOLD_NAMES and not own & PREDICTED_NAMES and not theirs & GOLD_NAMES)
 
 
 def _unchecked(gold: Input, entry: Input) -> bool:

@@ -501,14 +501,17 @@ def _copies(plan: PlanNotes) -> Iterator[str]:
 
 
 def _unknown_labels(part: DatasetRuns) -> Iterator[str]:
-    """The systems that predict labels which gold does not have, unless a finding proposes what they mean."""
-    proposed = {row.path[-1] for row in part.findings if row.kind == "alias"}
+    """The systems that predict labels which gold does not have, and what the labels seem to mean."""
+    meant = {row.path[-1]: row.path[-2] for row in part.findings if row.kind == "alias"}
     for name, runs in part.runs.items():
         labels = next(iter(runs.values())).exact.labels if runs else {}
-        rows = {label: row.predicted for label, row in labels.items() if row.predicted and not row.gold}
-        unknown = {label: number for label, number in rows.items() if label not in proposed}
+        unknown = {label: row.predicted for label, row in labels.items() if row.predicted and not row.gold}
         if unknown and any(row.gold for row in labels.values()):
-            named = ", ".join(map(say.visible, list(unknown)[:MOST_NAMED]))
+            first = sorted(unknown, key=lambda label: label not in meant)[:MOST_NAMED]
+            named = ", ".join(
+                say.visible(label) + (f" (mostly {say.visible(meant[label])})" if label in meant else "")
+                for label in first
+            )
             more = " …" if len(unknown) > MOST_NAMED else ""
             number = say.plural(sum(unknown.values()), "prediction")
             have = "has a label" if sum(unknown.values()) == 1 else "have labels"
