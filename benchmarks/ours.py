@@ -47,10 +47,10 @@ def evaluation(plan: Plan) -> Section:
             f"everything, by documents; {words}": Job.spanwise(*call),
             f"without resampling; {words}": Job.spanwise(*call, "--resamples", 0),
         }
-        page = ("--html", Path(gold).with_name("page.html"), "--quiet")
+        html = ("--html", Path(gold).with_name("page.html"), "--quiet")
         jobs |= {
             f"everything, without a screen; {words}": Job.spanwise(*call, "--unit", "sentence", "--quiet"),
-            f"everything, and its page; {words}": Job.spanwise(*call, "--unit", "sentence", *page),
+            f"everything, and its page; {words}": Job.spanwise(*call, "--unit", "sentence", *html),
         }
     plan.bench.warm(list(jobs.values()))
     results = plan.bench.best(jobs, rounds=2 * plan.bench.rounds)

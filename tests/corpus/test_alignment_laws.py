@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanwise.alignment import Groups, align, groups_of, in_groups, in_sentences, ink
-from spanwise.columns import ints
+from spanwise.columns import codes, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts
 from spanwise.formats import from_spans
 
@@ -60,7 +60,7 @@ def test_a_mention_without_a_place_stays_in_the_first_sentence_of_its_group(data
 def test_joining_sentences_moves_no_mention_that_has_no_place() -> None:
     corpus = Corpus.of([["a", "b"], ["c", "d"], ["e"]])
     parts = Parts.of([[(0, 1)], [(-1, -1), (-1, -1)], [(0, 1)]])
-    mentions = Mentions(ints([0, 1, 1]), ints([0, -1, 0]), ints([1, -1, 1]), [0, 0, 0], ("X",), parts)
+    mentions = Mentions(ints([0, 1, 1]), ints([0, -1, 0]), ints([1, -1, 1]), codes([0, 0, 0]), ("X",), parts)
     moved = in_groups(Annotation(corpus, mentions), ints([0, 3])).mentions
     assert moved.rows() == [(0, 0, 1, "X"), (0, -1, -1, "X"), (0, 2, 3, "X")]
     assert moved.parts is not None

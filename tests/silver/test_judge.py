@@ -172,7 +172,7 @@ def test_units_without_mentions_count_overall_but_not_for_a_label(
     )
     scores = result.systems["a"].silver
     assert scores and scores.units.gold == 23
-    assert scores.combined.f1 is not None and scores.combined.why is UNSET
+    assert scores.combined.f1 is not None and scores.combined.why is UNSET and scores.labels is not UNSET
     assert scores.labels["PER"].combined.f1 is None
     assert scores.labels["PER"].combined.why == "fewer than 20 gold units hold the label"
 
