@@ -87,6 +87,67 @@ SHAPES: dict[str, str] = {
     "lists by sentence": f'[{LIST}, []]',
     "a call with a type":
         json.dumps({"type": "tool_use", "name": "extract", "input": {"entities": json.loads(LIST)}}),
+    "labels by text, in another case": '{"Ann": "per", "New York": "loc"}',
+    "pairs, label first, in another case": '[["per", "Ann"], ["loc", "New York"]]',
+    "one pair per line": '["Ann", "PER"]\n["New York", "LOC"]',
+    "texts of a label": '[{"label": "PER", "text": ["Ann"]}, {"label": "LOC", "text": ["New York"]}]',
+    "entity as the label of a word":
+        '[{"entity": "PER", "word": "Ann"}, {"entity": "LOC", "word": "New York"}]',
+    "name as the label of a value": '[{"name": "PER", "value": "Ann"}, {"name": "LOC", "value": "New York"}]',
+    "extractions with attributes":
+        '{"extractions": [{"PER": "Ann", "PER_attributes": {}}, {"LOC": "New York", "LOC_attributes": {}}]}',
+    "an answer without a label": LIST[:-1] + ', {"text": "left", "label": null}]',
+    "an answer with the label O": LIST[:-1] + ', {"text": "left", "label": "O"}]',
+    "an answer with the text None": LIST[:-1] + ', {"text": "None", "label": "ORG"}]',
+    "comments": LIST.replace("}, {", '}, // a person\n{').replace("}]", "} # a place\n]"),
+    "comments among lists": '{\n"PER": ["Ann"], // persons\n"LOC": ["New York"] // places\n}',
+    "trailing commas among lists": '{"PER": ["Ann",], "LOC": ["New York",],}',
+    "keys without quotation marks": LIST.replace('"text"', "text").replace('"label"', "label"),
+    "curly quotation marks": '[{“text”: “Ann”, “label”: “PER”}, {“text”: “New York”, “label”: “LOC”}]',
+    "escaped quotation marks": LIST.replace('"', '\\"'),
+    "JSON within a field": json.dumps({"result": LIST}),
+    "after thinking": f'<thinking>[{{"text": "left", "label": "LOC"}}]</thinking>{LIST}',
+    "reasoning and an answer":
+        f'<reasoning>[{{"text": "left", "label": "LOC"}}]</reasoning>\n<answer>{LIST}</answer>',
+    "template of a chat": f'<|channel|>analysis<|message|>["left"]<|end|><|message|>{LIST}<|return|>',
+    "end of a message": "- Ann (PER)\n- New York (LOC)<|im_end|>",
+    "an example first": f'As in [{{"text": "...", "label": "..."}}]: {LIST}',
+    "an element per field":
+        "<entities><entity><text>Ann</text><label>PER</label></entity>"
+        "<entity><label>LOC</label><text>New York</text></entity></entities>",
+    "empty elements":
+        '<entities><entity text="Ann" type="PER"/><entity text="New York" type="LOC"/></entities>',
+    "marks with attributes": "<span class='PER'>Ann</span> left <span class='LOC'>New York</span>",
+    "list in HTML": "<ul><li>Ann (PER)</li><li>New York (LOC)</li></ul>",
+    "table in HTML":
+        "<table><tr><th>Text</th><th>Label</th></tr><tr><td>Ann</td><td>PER</td></tr>"
+        "<tr><td>New York</td><td>LOC</td></tr></table>",
+    "table with a column per label": "| PER | LOC |\n|---|---|\n| Ann | New York |",
+    "table with texts of a label":
+        "| Label | Entities |\n|---|---|\n| PER | Ann |\n| LOC | New York |\n| ORG | None |",
+    "table of tags": "| Token | Tag |\n|---|---|\n| Ann | B-PER |\n| New | B-LOC |\n| York | I-LOC |",
+    "numbered, explained": "1. Ann (PER) - a person\n2. New York (LOC) - a city",
+    "semicolons": "Ann;PER\nNew York;LOC",
+    "sentences after a label": "PER: Ann. LOC: New York.",
+    "pairs in brackets": "(Ann, PER), (New York, LOC)",
+    "nested brackets": "((PER: Ann) (LOC: New York))",
+    "YAML, label first": "- label: PER\n  text: Ann\n- label: LOC\n  text: New York",
+    "YAML, lists by label": "PER: [Ann]\nLOC: [New York]\nORG: []",
+    "YAML, objects in a line": "- {text: Ann, label: PER}\n- {text: New York, label: LOC}",
+    "set of tuples": "{('Ann', 'PER'), ('New York', 'LOC')}",
+    "objects in Python": "[Entity(text='Ann', label='PER'), Entity(text='New York', label='LOC')]",
+    "classes in Python": 'result = [PER(span="Ann"), LOC(span="New York")]',
+    "labels after brackets": "[Ann]_PER left [New York]_LOC",
+    "labels first in brackets": "[PER Ann] left [LOC New York]",
+    "bold names": "**Ann** (PER) left **New York** (LOC)",
+    "list of tags": '["B-PER", "O", "B-LOC", "I-LOC"]',
+    "list of tags in an object": '{"tags": ["B-PER", "O", "B-LOC", "I-LOC"]}',
+    "tags in a line": "B-PER O B-LOC I-LOC",
+    "tags after slashes": "Ann/B-PER left/O New/B-LOC York/I-LOC",
+    "tags by token": '{"Ann": "B-PER", "left": "O", "New": "B-LOC", "York": "I-LOC"}',
+    "labels by token":
+        json.dumps([{"token": token, "tag": tag} for token, tag in
+                    (("Ann", "PER"), ("left", "O"), ("New", "LOC"), ("York", "LOC"))]),
     "tags, one token per line": "Ann B-PER\nleft O\nNew B-LOC\nYork I-LOC",
     "tags as pairs": '[["Ann", "B-PER"], ["left", "O"], ["New", "B-LOC"], ["York", "I-LOC"]]',
 }  # fmt: skip
@@ -104,8 +165,16 @@ FAILED: dict[str, tuple[str, str]] = {
     "prose": ("Ann went to New York.", "the response holds no JSON, no list and no markup"),
     "list of strings without labels": ('["Ann", "New York"]', "'Ann' is not an answer"),
     "a number": ("42", "42 is not a list of answers"),
-    "nothing": ("", "the response holds no JSON, no list and no markup"),
-    "tags without tokens": ('["B-PER", "O", "B-LOC", "I-LOC"]', "'B-PER' is not an answer"),
+    "nothing": ("", "the response is empty"),
+    "too few tags": ('["B-PER", "O", "B-LOC"]', "there are 3 tags for 4 tokens"),
+    "reasoning that was cut": (
+        '<think>Perhaps [{"text": "left", "label": "LOC"}]?',
+        "the reasoning was not finished",
+    ),
+    "a page of HTML": ("<html><body><h1>502 Bad Gateway</h1></body></html>", "the response is an HTML page"),
+    "marks without a label": ("@@Ann## left New York", "the marks @@…## name no label"),
+    "a refusal with an apology": ("I apologize, but I cannot identify people.", "the model refused"),
+    "broken JSON in a text": ('{"entities": "[{]"}', "'[{]' is not JSON"),
     "objects in a list that are not answers": (
         '[{"a": ["Ann"]}, {"b": 1}]',
         "{'a': ['Ann']} has no text and label",
@@ -145,10 +214,34 @@ def test_of_several_code_fences_the_first_is_read_and_this_is_said() -> None:
         "| Entity | Type |\n|---|---|",
         "No entities found.",
         "There are no named entities in this text.",
+        "There are no named entities in the given text.",
+        "I found no named entities.",
+        "Entities: none",
+        "NA",
+        '"None"',
+        "[null]",
+        '["None"]',
+        '[{"text": "None", "label": "None"}]',
+        '{"PER": null, "LOC": ["N/A"]}',
+        '["O", "O", "O", "O"]',
     ],
 )
 def test_words_for_nothing_are_an_empty_answer(response: str) -> None:
     assert spanwise.place(GOLD, [{"id": 0, "response": response}]).units.empty == 1
+
+
+def test_several_texts_are_one_answer_only_where_gold_has_discontinuous_mentions() -> None:
+    answers = [{"id": 0, "answers": [{"label": "PER", "text": ["Ann", "Bo"]}]}]
+    gold = from_tags([["B-PER", "O", "B-PER"]], tokens=[["Ann", "met", "Bo"]])
+    assert spanwise.place(gold, answers).policies.ordered.correct == 2
+
+
+def test_of_several_lists_the_first_is_read_and_this_is_said() -> None:
+    document = spanwise.place(
+        GOLD, [{"id": 0, "response": f'{LIST}\nOr: [{{"text": "U.N.", "label": "ORG"}}]'}]
+    )
+    assert document.policies.ordered.correct == 2
+    assert [row.why for row in document.unplaced] == ["first of several JSON values read"]
 
 
 def test_a_list_of_strings_is_read_if_gold_has_one_label() -> None:

@@ -676,6 +676,7 @@ def placement(gold: Annotation, answers: object, choices: PlacementChoices) -> P
     given = read_answers(
         answers, units, labels=gold_labels(gold.mentions), aliases=choices.aliases,
         response=choices.response, sample=choices.sample, answers_format=choices.answers_format,
+        gapped=gold.mentions.parts is not None,
     )  # fmt: skip
     laid = lay_out_answers(gold, units, given, choices)
     return Placement(document(gold, given, laid, choices), predictions(gold, given, laid, choices), choices)

@@ -22,7 +22,7 @@ from spanwise.formats.text_tokens import words
 from spanwise.placement._candidates import EPSILON, LEVELS, Level, cut, edit_distance, half_similar
 from spanwise.placement._policies import AnswerTable, Policy, PolicyOptions
 from spanwise.placement.answers import bare, collapse, fold, mapped_labels, without_article
-from spanwise.placement.parsing import Answer, Json, Parsed, Status, answers_of, located, parse
+from spanwise.placement.parsing import Answer, Json, Parsed, Status, answers_of, apart, located, parse
 
 Run = tuple[int, int]  # the first token and the token after the last
 Claim = tuple[Pieces, str]  # positions in characters, and a label
@@ -202,7 +202,8 @@ def count_sample(
     unit = SampleText(text)
     claims = gold_claims(unit, gold, frozenset(labels))
     known = frozenset({*labels, *(label for _, label in claims)})
-    parsed = _parsed(unit, response, known, aliases or {})
+    gapped = any(len(place) > 1 for place, _ in claims)
+    parsed = _parsed(unit, response, known, aliases or {}, gapped=gapped)
     names = mapped_labels(parsed.answers, sorted(known), aliases or {}).names
     answers = [replace(answer, label=names[answer.label]) for answer in parsed.answers]
     placed, predicted = _placed(unit, answers, policy, level, threshold)
@@ -215,9 +216,13 @@ def count_sample(
     return SampleCounts(len(claims), len(predicted) + wrong, len(predicted & claims), parsed.status)
 
 
-def _parsed(unit: SampleText, response: Json, labels: frozenset[str], aliases: Mapping[str, str]) -> Parsed:
+def _parsed(
+    unit: SampleText, response: Json, labels: frozenset[str], aliases: Mapping[str, str], *, gapped: bool
+) -> Parsed:
     only = next(iter(labels)) if len(labels) == 1 else None
     parsed = parse(response, label=only, labels=labels.union(aliases), words=unit.tokens)
+    if not gapped:
+        parsed = apart(parsed)
     if all(answer.span is None for answer in parsed.answers):
         return parsed
     return replace(parsed, answers=located(parsed.answers, unit.text, unit.tokens))

@@ -22,7 +22,7 @@ from spanwise.errors import InputError, at, many, unknown
 from spanwise.formats import File, RepeatedKey, opened, parse_json, read_text
 from spanwise.placement._lines import label_key as label_key
 from spanwise.placement._logs import Log, Response, Usage, dotted, read_log
-from spanwise.placement.parsing import LISTS, STATUSES, Answer, Json, Parsed, located, parse
+from spanwise.placement.parsing import LISTS, STATUSES, Answer, Json, Parsed, apart, located, parse
 
 _ARTICLES = ("a", "an", "the")
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
@@ -257,6 +257,7 @@ def read_answers(
     response: str | None = None,
     sample: str | None = None,
     answers_format: str = "auto",
+    gapped: bool = True,
 ) -> ParsedAnswers:
     """Read the answers in a file with one JSON value per line, a log, or a list, by unit of the gold text.
 
@@ -266,6 +267,7 @@ def read_answers(
         response: the field with the raw response of the model.
         sample: the sample to read, if units have several.
         answers_format: the format of the file; "auto" recognises it.
+        gapped: whether gold has discontinuous mentions; if not, several texts are an answer each.
     """
     path, digest = "<answers>", None
     known = frozenset((*labels, *aliases))
@@ -274,7 +276,7 @@ def read_answers(
         file = opened(source)
         log = read_log(file, answers_format, response)
         if log is not None:
-            return _of_log(log, file, units, known, only_label, sample)
+            return _of_log(log, file, units, known, only_label, sample, gapped=gapped)
         path, records = file.path, _lines(file.path, read_text(file))
         digest = None if path == "-" else file.sha256
     else:
@@ -291,25 +293,39 @@ def read_answers(
         label = _first_text(record.value, _LABELS) or only_label
         text = _first_text(record.value, _TEXTS)
         exchanges[unit] = Exchange(_first_text(record.value, _PROMPTS) or "", payload)
-        parsed[unit] = _parsed(payload, label, known, units, unit, text)
+        parsed[unit] = _parsed(payload, label, known, units, unit, text, gapped=gapped)
     return ParsedAnswers(tuple(parsed), tuple(exchanges), path, digest)
 
 
 def _parsed(
-    payload: Json, label: str | None, labels: frozenset[str], units: Units, unit: int, text: str | None
+    payload: Json,
+    label: str | None,
+    labels: frozenset[str],
+    units: Units,
+    unit: int,
+    text: str | None,
+    *,
+    gapped: bool,
 ) -> Parsed:
     """Parse the answers of one unit, and locate those that give positions in its text."""
-    words = units.words(unit) if isinstance(payload, str) else None
+    words = units.words(unit)
     parsed = parse(payload, label=label, labels=labels, words=words)
+    parsed = parsed if gapped else apart(parsed)
     if any(answer.span is not None for answer in parsed.answers):
-        words = units.words(unit) if words is None else words
         place = located(parsed.answers, units.text(unit) if text is None else text, words)
         parsed = replace(parsed, answers=place)
     return parsed
 
 
 def _of_log(
-    log: Log, file: File, units: Units, labels: frozenset[str], label: str | None, sample: str | None
+    log: Log,
+    file: File,
+    units: Units,
+    labels: frozenset[str],
+    label: str | None,
+    sample: str | None,
+    *,
+    gapped: bool,
 ) -> ParsedAnswers:
     """The parsed responses of a log: a request that failed is a failed unit."""
     chosen = _chosen(log, file.path, sample)
@@ -320,7 +336,7 @@ def _of_log(
         if entry.stopped in ("error", "refused"):
             parsed[unit] = Parsed("failed", why=entry.why, stopped=entry.stopped)
             continue
-        read = _parsed(entry.payload, label, labels, units, unit, text)
+        read = _parsed(entry.payload, label, labels, units, unit, text, gapped=gapped)
         parsed[unit] = replace(read, stopped="truncated") if entry.stopped == "truncated" else read
     digest = None if file.path == "-" else file.sha256
     return ParsedAnswers(tuple(parsed), tuple(exchanges), file.path, digest, log.format, _total(chosen))

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from spanwise.errors import many
 from spanwise.placement._lines import (
     are_tags,
+    is_none,
+    is_structure,
+    known_labels,
     label_key,
     lines_of,
     literal,
     mentions_of_tags,
+    names_label,
     none_given,
     says_nothing,
+    spans_of_tags,
 )
 
 Status = Literal["read", "repaired", "failed", "empty", "absent"]
@@ -34,6 +41,7 @@ _LABELS = (
     "label", "type", "entity_type", "category", "extraction_class", "tag", "class", "entity_group",
     "entity_label",
 )  # fmt: skip
+_LABELS_OR_TEXTS = ("entity", "name")  # texts beside a label, else labels beside a text
 _SCORES = ("score", "confidence", "probability")
 LISTS = ("answers", "entities", "mentions", "spans", "ents", "extractions", "predictions", "output", "result")
 _WRAPPERS = (
@@ -43,18 +51,35 @@ _WRAPPERS = (
 _GROUPS = (*LISTS, "values", "texts", "names", "items", "examples")  # the texts of one label
 _FIELDS = {*_TEXTS, *_LABELS, *_SCORES, "occurrence"}
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
-_TAG = re.compile(r"<(/?)([^\W\d_][\w.:-]*)\s*>")
+_ATTRIBUTE = r"\s+[\w:-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*')"
+_TAG = re.compile(rf"<(/?)([^\W\d_][\w.:-]*)((?:{_ATTRIBUTE})*)\s*>")
+_LABEL_ATTRIBUTE = re.compile(r"\s(?:type|label|class|category|entity_type)\s*=\s*[\"']([^\"']+)[\"']")
 _BRACKETED = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
-_LINKED = re.compile(r"\[([^\[\]]+)\]\(([^()\[\]]+)\)")
-_NAMED = re.compile(r"\[([^\[\]|:]+):\s*([^\[\]|]+)\]")
+_LABELED = tuple(
+    map(
+        re.compile,
+        (
+            r"\[([^\[\]]+)\] ?\(([^()\[\]]+)\)", r"\{([^{}]+)\} ?[\[(]([^()\[\]]+)[\])]",
+            r"\[([^\[\]]+)\][_/]?(\w[\w-]*)", r"\*\*([^*\n]+)\*\* ?[(\[]([^()\[\]]+)[)\]]",
+        ),
+    )
+)  # fmt: skip
+_NAMED = re.compile(r"\[([^\[\]|:\s]+)(?::\s*|\s+)([^\[\]|]+)\]")
 _AT_SIGNS = re.compile(r"@@((?:(?!@@|##).)*)##", re.DOTALL)
 _JSON_MARK = re.compile(r'"(?:[^"\\]|\\.)*("?)|[\[\]{}]', re.DOTALL)
 _REFUSAL = re.compile(
-    r"(?:i['’]m |i am )?(?:very )?(?:sorry|unable)\b"
-    r"|i (?:cannot|can['’]t|can not|won['’]t|will not)\b|as an ai\b",
+    r"(?:unfortunately,? )?(?:(?:i['’]m |i am )?(?:very )?(?:sorry|unable)\b"
+    r"|i (?:must )?(?:apologi[sz]e|decline|refuse|cannot|can['’]t|can not|won['’]t|will not)\b|as an ai\b)",
     re.IGNORECASE,
 )
+_THOUGHTS = ("think", "thinking", "thought", "thoughts", "reasoning", "analysis", "scratchpad", "reflection")
+_FINAL = ("answer", "final_answer", "final", "output", "result", "response", "tool_call")
+_PART = re.compile(rf"<(/?)({'|'.join((*_THOUGHTS, *_FINAL))})>", re.IGNORECASE)
+_MESSAGE = "<|message|>"  # before the content of a message, where a response keeps the template of the chat
+_SPECIAL = re.compile(r"(?:<\|\w{1,30}\|>|</s>|<eos>|<end_of_turn>)$")
+_PAGE = re.compile(r"\s*<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 _TRIES = 100  # number of opening brackets to try as the beginning of JSON before giving up
+_MOST = 1_000_000  # characters of JSON whose notation is corrected
 _CUTS = 64  # number of positions to try at which truncated JSON may be closed
 
 
@@ -105,7 +130,8 @@ def parse(
     if response is None:
         return Parsed("failed", why="there is no response")
     try:
-        return _in_characters(_valid(answers_of(response, label, labels)))
+        tagged = _of_tags(response, words, labels)
+        return _in_characters(tagged or _valid(answers_of(response, label, labels), labels))
     except NoAnswers as error:
         return Parsed("failed", why=str(error))
     except RecursionError:
@@ -137,42 +163,206 @@ def _whole(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _valid(answers: list[Answer], *, markup: Literal["", "positions", "texts"] = "") -> Parsed:
-    return Parsed("read" if answers else "empty", tuple(answers), markup=markup)
+def _valid(
+    answers: list[Answer],
+    labels: frozenset[str] = frozenset(),
+    *,
+    markup: Literal["", "positions", "texts"] = "",
+) -> Parsed:
+    kept = meaningful(answers, labels)
+    return Parsed("read" if kept else "empty", kept, markup=markup)
 
 
 def _parse_text(text: str, label: str | None, labels: frozenset[str], words: list[str] | None) -> Parsed:
+    if not text.strip():
+        return Parsed("failed", why="the response is empty")
     marked = markup_of(text, label, labels)
     if words is not None and _same_ink(_unmarked(text, marked), words):
         return _valid(_on_tokens(text, marked, words), markup="positions" if marked else "")
     why = "the response holds no JSON, no list and no markup"
     try:
-        return _valid(answers_of(loaded(text.strip()), label, labels))
+        value = loaded(text.strip())
+        return _of_tags(value, words, labels) or _valid(answers_of(value, label, labels), labels)
     except NoAnswers as error:
         why = str(error)
     except ValueError:
         pass
-    if (thought := text.rpartition("</think>")[2]) != text:
-        final = _parse_text(thought, label, labels, words)
-        return replace(final, status="repaired", why="reasoning dropped") if final.status == "read" else final
-    if (repaired := repaired_json(text, lambda value: answers_of(value, label, labels))) is not None:
-        return Parsed("repaired", tuple(repaired.found), why=repaired.why, stopped=repaired.stopped)
+    if isinstance(final := _final_part(text, labels), Parsed):
+        return final
+    if final is not None:
+        read = _parse_text(final.text, label, labels, words)
+        return replace(read, status="repaired", why=final.why) if read.status == "read" else read
+    return _repaired(text, label, labels, words) or _in_lines(text, marked, label, labels, words, why)
+
+
+class _Final(Struct, frozen=True):
+    """The part of a response that is the answer, and what was dropped before it."""
+
+    text: str
+    why: str
+
+
+def _final_part(text: str, labels: frozenset[str]) -> _Final | Parsed | None:
+    """The response without reasoning and without tags around the answer; None if it has none of these.
+
+    Reasoning that was begun and not finished leaves no answer, whatever lists it holds.
+    """
+    stripped = _without_end(text)
+    why = "reasoning dropped"
+    if _MESSAGE in stripped:
+        return _Final(stripped.rpartition(_MESSAGE)[2], why)
+    known = known_labels(labels)
+    marks = [mark for mark in _PART.finditer(stripped) if label_key(mark[2]) not in known]
+    thoughts = [mark for mark in marks if mark[2].lower() in _THOUGHTS]
+    if thoughts:
+        if not thoughts[-1][1]:
+            return Parsed("failed", why="the reasoning was not finished", stopped="truncated")
+        return _Final(stripped[thoughts[-1].end() :], why)
+    opened = [mark for mark in marks if not mark[1]]
+    if opened and (opened[-1].start() == 0 or "/" in {mark[1] for mark in marks}):
+        rest = stripped[opened[-1].end() :]
+        end = _PART.search(rest)
+        return _Final(rest if end is None else rest[: end.start()], "text around the answer dropped")
+    return _Final(stripped, "end of the message dropped") if stripped != text else None
+
+
+def _without_end(text: str) -> str:
+    """The text without the tokens that end a message, as `</s>` and `<|im_end|>` do."""
+    stripped = text.rstrip()
+    while (end := _SPECIAL.search(stripped, max(len(stripped) - 40, 0))) is not None:
+        stripped = stripped[: end.start()].rstrip()
+    return stripped if len(stripped) < len(text.rstrip()) else text
+
+
+def _repaired(text: str, label: str | None, labels: frozenset[str], words: list[str] | None) -> Parsed | None:
+    """The answers in JSON that is not the whole text, or not quite JSON; None if there are none."""
+
+    repaired = repaired_json(text, lambda value: answers_in(value, label, labels, words))
+    if repaired is None:
+        return None
+    if not repaired.found and (listed := lines_of(text, labels)) is not None and listed.pairs:
+        return None  # the only JSON is an empty list among others, as in `PER: [Ann]` and `ORG: []`
+    kept = meaningful(repaired.found, labels)
+    return Parsed("repaired", kept, why=repaired.why, stopped=repaired.stopped)
+
+
+def answers_in(
+    value: Json, label: str | None, labels: frozenset[str], words: list[str] | None
+) -> list[Answer]:
+    """The answers in a JSON value among other text, which may be an example of the format, or tags.
+
+    Raises:
+        NoAnswers: the value has another shape, holds no texts, or not one tag per token.
+    """
+    tagged = _of_tags(value, words, labels)
+    if tagged is not None:
+        if tagged.status == "failed":
+            raise NoAnswers(tagged.why)
+        return list(tagged.answers)
+    found = answers_of(value, label, labels)
+    if found and all(not answer.text.strip(". …") for answer in found):
+        raise NoAnswers(f"{_short(value)} is an example of the format")
+    return found
+
+
+def _in_lines(
+    text: str,
+    marked: list[AnswerMark],
+    label: str | None,
+    labels: frozenset[str],
+    words: list[str] | None,
+    why: str,
+) -> Parsed:
+    """The answers in lists, tables and marks, or what is wrong with a response that has none."""
     if says_nothing(text):
         return Parsed("empty", why="the response says that there are none")
-    if (listed := lines_of(text, labels)) is not None:
+    if are_tags(tags := text.split()) and (tagged := _of_tags(tags, words, labels)) is not None:
+        return tagged
+    if _PAGE.match(text):
+        return Parsed("failed", why="the response is an HTML page")
+    if (listed := lines_of(text, labels, label)) is not None:
         answers = [Answer(*row) for row in listed.rows]
         if listed.dropped:
-            return Parsed("repaired", tuple(answers), why="text around the list dropped")
-        return _valid(answers)
+            kept = meaningful(answers, labels)
+            return Parsed("repaired", kept, why="text around the list dropped")
+        return _valid(answers, labels)
+    known = known_labels(labels)
+    spans = sorted(span for mark in marked for span in mark.marks)
+    # <entities> around marks is the list, not an answer.
+    inner = [*(other.end for other in marked[1:]), len(text) + 1]
+    marked = [
+        mark for mark, end in zip(marked, inner, strict=bool(marked))
+        if label_key(mark.label) in known or not (is_structure(mark.label) or end < mark.end)
+    ]  # fmt: skip
     if marked:
-        spans = sorted(span for mark in marked for span in mark.marks)
-        # <entities> around marks is the list, not an answer.
-        marked = [mark for mark in marked if mark.label in labels or mark.label.lower() not in _WRAPPERS]
         answers = [Answer(_without(text, mark, spans), mark.label) for mark in marked]
-        return _valid(answers, markup="texts")
+        return _valid(answers, labels, markup="texts")
     if _REFUSAL.match(text.strip()):
         return Parsed("failed", why="the model refused", stopped="refused")
+    if label is None and _AT_SIGNS.search(text):
+        return Parsed("failed", why="the marks @@…## name no label")
     return Parsed("failed", why=why)
+
+
+_TAG_KEYS = ("tags", "ner_tags", "labels", "bio", "bio_tags", *LISTS)
+
+
+def _of_tags(value: Json, words: list[str] | None, labels: frozenset[str]) -> Parsed | None:
+    """The mentions in a list with one tag per token, by position; None if the value is no such list."""
+    if isinstance(value, Mapping):
+        lists = [value[key] for key in _TAG_KEYS if isinstance(value.get(key), list)]
+        value = lists[0] if len(lists) == 1 and len(value) <= 2 else None
+    if words is None or not isinstance(value, list) or not value:
+        return None
+    if not _are_texts(value):
+        value = _tags_beside(value, words)
+        if value is None:
+            return None
+    bare = {tag for tag in value if tag != "O"}
+    if "O" in labels or not (are_tags(value) or ("O" in value and bare <= labels)):
+        return None
+    if len(value) != len(words):
+        return Parsed("failed", why=f"there are {many(len(value), 'tag')} for {many(len(words), 'token')}")
+    spans = spans_of_tags(value if are_tags(value) else [_inside(tag) for tag in value])
+    answers = [Answer(" ".join(words[low:high]), name, place=(low, high)) for low, high, name in spans]
+    return _valid(answers, markup="positions")
+
+
+def _tags_beside(listed: list[Json], words: list[str]) -> list[str] | None:
+    """The tags of a list with a token and its tag per item; None if its tokens are not those of the unit."""
+    if len(listed) != len(words):
+        return None
+    try:
+        items = [_item(item, None, frozenset()) for item in listed]
+    except NoAnswers:
+        return None
+    return [item.label for item in items] if [item.text for item in items] == words else None
+
+
+def apart(parsed: Parsed) -> Parsed:
+    """The answers with the texts of each as answers of their own, for text without discontinuous mentions."""
+    if not any(answer.pieces for answer in parsed.answers):
+        return parsed
+    answers = [
+        replace(answer, text=text, pieces=())
+        for answer in parsed.answers
+        for text in answer.pieces or (answer.text,)
+    ]
+    return replace(parsed, answers=tuple(answers))
+
+
+def _inside(tag: str) -> str:
+    return tag if tag == "O" else f"I-{tag}"
+
+
+def meaningful(answers: list[Answer], labels: frozenset[str]) -> tuple[Answer, ...]:
+    """The answers without those that say that there is none, as `{"text": "None", "label": "ORG"}` does."""
+    return tuple(
+        answer
+        for answer in answers
+        if not is_none(answer.text)
+        and (answer.label in labels or not (none_given(answer.label) or answer.label == "O"))
+    )
 
 
 def loaded(text: str) -> Json:
@@ -213,6 +403,11 @@ def repaired_json(text: str, read: Callable[[Json], list[T]]) -> Repaired[T] | N
         why = "code fence stripped" if len(fenced) == 1 else f"first of {len(fenced)} code fences read"
         return Repaired(found, why)
     for part in [*fenced, text]:
+        if (corrected := corrected_json(part)) is not None:
+            try:
+                return Repaired(read(loaded(corrected)), "JSON with mistakes in its notation corrected")
+            except ValueError:
+                pass
         if (embedded := _embedded(part, read)) is not None:
             return embedded
         try:
@@ -221,6 +416,42 @@ def repaired_json(text: str, read: Callable[[Json], list[T]]) -> Repaired[T] | N
             continue
         return Repaired(found, "read as a Python literal")
     return None
+
+
+_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|(?<!\S)#[^\n]*', re.DOTALL)
+_NOTATION = re.compile(  # a string, a comma before the end, or a key without quotation marks
+    r'"(?:[^"\\]|\\.)*"|,(?=\s*[\]}])|(?<=[{,\s])[^\W\d]\w*(?=\s*:)', re.DOTALL
+)
+_CURLY = re.compile(r"(?<=[\[{,:])(\s*)[“”]|[“”](?=\s*[\]},:])")
+
+
+def corrected_json(text: str) -> str | None:
+    """The text from its first bracket to its last, without comments, last commas and the like.
+
+    Returns:
+        None if there is nothing to correct.
+
+    Examples:
+        >>> corrected_json('x = {PER: ["Ann",], } // persons')
+        '{"PER": ["Ann"] }'
+    """
+    begin = min((at for at in (text.find("["), text.find("{")) if at >= 0), default=-1)
+    end = max(text.rfind("]"), text.rfind("}")) + 1
+    if begin < 0 or end <= begin or end - begin > _MOST:
+        return None
+    inside = text[begin:end]
+    if '\\"' in inside and inside.lstrip("[{ \t\r\n").startswith('\\"'):
+        inside = inside.replace('\\"', '"')
+    straight = _CURLY.sub(lambda match: f'{match[1] or ""}"', inside)
+    corrected = _NOTATION.sub(_in_notation, _COMMENT.sub(_in_notation, straight))
+    return corrected if corrected != text[begin:end] else None
+
+
+def _in_notation(match: re.Match[str]) -> str:
+    part = match[0]
+    if part[0] == '"':
+        return part
+    return "" if part[0] in "/#," else f'"{part}"'
 
 
 def _embedded(text: str, read: Callable[[Json], list[T]]) -> Repaired[T] | None:
@@ -253,12 +484,15 @@ def _embedded(text: str, read: Callable[[Json], list[T]]) -> Repaired[T] | None:
                 if closed:
                     return Repaired(closed, "truncated JSON closed", "truncated")
             continue
-        if isinstance(value, Mapping) and _is_single(value):
+        if _is_single(value):
             singles += found
         elif singles:
             break
         elif found:
-            return Repaired(found, "text around the JSON dropped")
+            several = _another(text[position:], read, found)
+            return Repaired(
+                found, "first of several JSON values read" if several else "text around the JSON dropped"
+            )
         else:
             empty = True
     if not singles and (others or not empty):
@@ -266,8 +500,22 @@ def _embedded(text: str, read: Callable[[Json], list[T]]) -> Repaired[T] | None:
     return Repaired(singles, "text around the JSON dropped")
 
 
-def _is_single(value: Mapping[str, Json]) -> bool:
-    """Whether an object is one answer or one tuple, of which several may stand in a row."""
+def _another(text: str, read: Callable[[Json], list[T]], before: list[T]) -> bool:
+    """Whether the next JSON value in a text holds something else than what was found before."""
+    begin = min((at for at in (text.find("["), text.find("{")) if at >= 0), default=-1)
+    if begin < 0:
+        return False
+    try:
+        found = read(json.JSONDecoder().raw_decode(text, begin)[0])
+    except (ValueError, RecursionError):
+        return False
+    return bool(found) and found != before
+
+
+def _is_single(value: Json) -> bool:
+    """Whether a value is one answer or one tuple, of which several may stand in a row."""
+    if isinstance(value, list):
+        return len(value) == 2 and _are_texts(value)
     return _is_answer(value) or {"head", "tail"} <= value.keys() or {"type", "roles"} <= value.keys()
 
 
@@ -314,40 +562,78 @@ def answers_of(value: Json, label: str | None, labels: frozenset[str]) -> list[A
     """
     if isinstance(value, Mapping):
         if _is_answer(value):
-            return [_of_mapping(value, label)]
-        if (group := _group(value)) is not None and group[0] in labels:
-            return _of_group(group)
+            return [_of_mapping(value, label, labels)]
+        if (group := _group(value)) is not None and names_label(group[0], labels):
+            return _of_group(group, labels)
         inner = next((value[key] for key in _WRAPPERS if isinstance(value.get(key), list | dict)), None)
-        if inner is None and isinstance(value.get("arguments"), str):
-            inner = loaded(value["arguments"])  # of a tool call
-        if inner is not None and not (set(value) & labels):
+        if inner is None:
+            inner = next((found for key in _WRAPPERS if (found := _inner(value.get(key))) is not None), None)
+        if inner is not None and not any(names_label(key, labels) for key in value):
             return answers_of(inner, label, labels)
         return _by_label(value, labels)
-    if isinstance(value, str) and value.strip()[:1] in ("[", "{"):
-        return answers_of(loaded(value), label, labels)  # JSON within JSON
+    if isinstance(value, str):
+        if (inner := _inner(value)) is not None:
+            return answers_of(inner, label, labels)
+        if none_given(value) or says_nothing(value):
+            return []
     if isinstance(value, list):
-        if value and all(isinstance(item, Mapping) and len(item) == 1 for item in value):
-            (*singles,) = (next(iter(item.items())) for item in value)
-            if all(isinstance(text, str) and key in labels for key, text in singles):
-                return [Answer(text, key) for key, text in singles]
-            if all(isinstance(name, str) and name in labels for _, name in singles):
-                return [Answer(text, name) for text, name in singles]
+        if all(item is None or is_none(item) for item in value):
+            return []
+        singles = [_single(item) for item in value]
+        if value and all(single is not None for single in singles):
+            pairs = [single for single in singles if single is not None]
+            if all(names_label(key, labels) for key, _ in pairs):
+                return [Answer(text, key) for key, text in pairs]
+            if all(names_label(name, labels) for _, name in pairs):
+                return [Answer(text, name) for text, name in pairs]
         if value and all(_is_call(item) for item in value):
             return [answer for item in value for answer in answers_of(item, label, labels)]
         if len(value) == 2 and _are_texts(value) and label is None:
+            if names_label(value[0], labels) and not names_label(value[1], labels):
+                value = value[::-1]
             return (
-                [Answer(value[0], value[1])] if value[1] in labels else [_item(item, label) for item in value]
+                [Answer(value[0], value[1])]
+                if names_label(value[1], labels)
+                else [_item(item, label, labels) for item in value]
             )
         reversed_pairs = bool(labels) and bool(value) and all(
             isinstance(item, list) and len(item) == 2 and _are_texts(item)
-            and item[0] in labels and item[1] not in labels for item in value
+            and names_label(item[0], labels) and not names_label(item[1], labels) for item in value
         )  # fmt: skip
         if reversed_pairs:
             return [Answer(text, name) for name, text in value]
         if value and all(isinstance(item, list) and all(map(_is_mapping, item)) for item in value):
             return [answer for item in value for answer in answers_of(item, label, labels)]
-        return _untagged([answer for item in value for answer in _items(item, label)], labels)
+        return _untagged([answer for item in value for answer in _items(item, label, labels)], labels)
     raise NoAnswers(f"{_short(value)} is not a list of answers")
+
+
+def _inner(value: Json) -> Json:
+    """The JSON within a string; None if it holds none.
+
+    Raises:
+        NoAnswers: it begins like JSON, but is none.
+    """
+    if not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
+        return None
+    try:
+        return loaded(value)
+    except ValueError:
+        raise NoAnswers(f"{_short(value)} is not JSON") from None
+
+
+def _single(item: Json) -> tuple[str, str] | None:
+    """The key and the only text of an object; `PER_attributes` beside `PER` are no text."""
+    if not isinstance(item, Mapping):
+        return None
+    kept = {
+        key: text for key, text in item.items()
+        if not any(key == f"{other}{end}" for other in item for end in ("_attributes", "_index"))
+    }  # fmt: skip
+    if len(kept) != 1:
+        return None
+    ((key, text),) = kept.items()
+    return (key, text) if isinstance(text, str) else None
 
 
 def _is_call(item: Json) -> bool:
@@ -375,9 +661,8 @@ def _is_answer(value: Mapping[str, Json]) -> bool:
     value = _with_plain_keys(value)
     if any(isinstance(value.get(key), Mapping | list) for key in ("input", "arguments", "parameters")):
         return False  # the call of a tool has a name and a type, too
-    return any(key in value for key in _TEXTS) and any(
-        key in value for key in (*_LABELS, "entity") if key != _text_key(value)
-    )
+    text = _text_key(value)
+    return text is not None and any(key in value for key in (*_LABELS, *_LABELS_OR_TEXTS) if key != text)
 
 
 def _with_plain_keys(value: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -402,23 +687,26 @@ def _group(item: Mapping[str, Json]) -> tuple[str, list[Json]] | None:
     return item[key], listed
 
 
-def _of_group(group: tuple[str, list[Json]]) -> list[Answer]:
+def _of_group(group: tuple[str, list[Json]], labels: frozenset[str]) -> list[Answer]:
     label, listed = group
-    return [_item(item, label) for item in listed]
+    return [_item(item, label, labels) for item in _texts_of(listed)]
 
 
-def _items(item: Json, label: str | None) -> list[Answer]:
+def _items(item: Json, label: str | None, labels: frozenset[str]) -> list[Answer]:
     group = _group(item) if isinstance(item, Mapping) else None
-    return [_item(item, label)] if group is None else _of_group(group)
+    return [_item(item, label, labels)] if group is None else _of_group(group, labels)
 
 
 def _text_key(value: Mapping[str, Json]) -> str | None:
-    return next((key for key in _TEXTS if key in value), None)
+    keys = [key for key in _TEXTS if key in value]
+    if len(keys) > 1 and keys[0] in _LABELS_OR_TEXTS and not any(key in value for key in _LABELS):
+        return keys[1]
+    return keys[0] if keys else None
 
 
-def _item(item: Json, label: str | None) -> Answer:
+def _item(item: Json, label: str | None, labels: frozenset[str]) -> Answer:
     if isinstance(item, Mapping):
-        return _of_mapping(item, label)
+        return _of_mapping(item, label, labels)
     if isinstance(item, list) and len(item) in (2, 3) and isinstance(item[1], str):
         return _pair(item)
     if isinstance(item, str) and label is not None:
@@ -432,12 +720,21 @@ def _pair(item: list[Json]) -> Answer:
     return Answer(text, item[1], score, pieces=pieces)
 
 
-def _of_mapping(item: Mapping[str, Json], label: str | None) -> Answer:
+def _of_mapping(item: Mapping[str, Json], label: str | None, labels: frozenset[str]) -> Answer:
     item = _with_plain_keys(item)
     key = _text_key(item)
-    named = next((item[field] for field in (*_LABELS, "entity") if field in item and field != key), label)
+    fields = [field for field in (*_LABELS, *_LABELS_OR_TEXTS) if field in item and field != key]
+    field = next(iter(fields), None)
+    if (
+        key is not None and field in _LABELS_OR_TEXTS
+        and names_label(item[key], labels) and not names_label(item[field], labels)
+    ):  # fmt: skip
+        key, field = field, key  # as in {"name": "Ann", "value": "PER"}
+    named = label if field is None else item[field]
     if isinstance(named, list) and len(named) == 1:
         named = named[0]
+    if key is not None and field is not None and None in (item[key], named):
+        return Answer("", "")  # says that there is none
     if key is None or not isinstance(named, str):
         raise NoAnswers(f"{_short(item)} has no text and label")
     text, pieces = _text(item[key], item)
@@ -532,23 +829,40 @@ def _by_label(value: Mapping[str, Json], labels: frozenset[str]) -> list[Answer]
     """The answers of an object whose keys are labels, or are texts if all values are labels of gold."""
     if not value:
         return []
-    if all(isinstance(item, str) and item in labels for item in value.values()):
-        return [Answer(text, label) for text, label in value.items()]
-    known = {label_key(label) for label in labels}
-    value = {key: _texts_of(item) if label_key(key) in known else item for key, item in value.items()}
+    known = known_labels(labels)
+    by_text = not any(label_key(key) in known for key in value)
+    if by_text and _name_labels(value.values(), labels):
+        return _untagged([Answer(text, label) for text, label in value.items()], labels)
+    value = {
+        key: _texts_of(item) if label_key(key) in known or isinstance(item, list) else item
+        for key, item in value.items()
+    }
     lists = {key: listed for key, listed in value.items() if isinstance(listed, list)}
-    if not lists or (value.keys() <= _FIELDS and not value.keys() & labels):
+    if not lists or (value.keys() <= _FIELDS and by_text):
         raise NoAnswers(f"{_short(value)} holds no lists of texts")
     named = [name for listed in lists.values() for name in listed]
-    if named and labels.isdisjoint(value) and all(isinstance(name, str) and name in labels for name in named):
+    if named and by_text and all(names_label(name, labels) for name in named):
         return [Answer(text, name) for text, listed in lists.items() for name in listed]
-    return [_item(item, label) for label, listed in lists.items() for item in listed]
+    return [_item(item, label, labels) for label, listed in lists.items() for item in listed]
+
+
+def _name_labels(values: Iterable[Json], labels: frozenset[str]) -> bool:
+    """Whether values are labels: texts, at least half of them labels of gold or for nothing, or all tags."""
+    names = list(values)
+    if not _are_texts(names):
+        return False
+    known = sum(names_label(name, labels) or name == "O" for name in names)
+    return 2 * known >= len(names) or are_tags(names)
 
 
 def _texts_of(value: Json) -> Json:
-    """What stands under a label, as a list: empty for a word for nothing, as in `{"ORG": ["None"]}`."""
+    """What stands under a label, as a list without words for nothing, as in `{"ORG": ["None"]}`."""
     listed = [value] if isinstance(value, str | Mapping) else value or []
-    return [] if isinstance(listed, list) and len(listed) == 1 and none_given(listed[0]) else listed
+    if not isinstance(listed, list):
+        return listed
+    if len(listed) == 1 and none_given(listed[0]):
+        return []
+    return [item for item in listed if item is not None and not is_none(item)]
 
 
 def _short(value: Json) -> str:
@@ -569,7 +883,8 @@ def markup_of(text: str, label: str | None, labels: frozenset[str] = frozenset()
     """The marked spans of a response, sorted by their begin.
 
     `<PER>…</PER>` may nest; an unpaired mark is text. `@@…##` does not name a label, so one must be given.
-    `[Ann](PER)` and `[PER: Ann]` are marks if the label is one of `labels`.
+    `[Ann](PER)`, `[Ann]_PER`, `**Ann** (PER)`, `[PER: Ann]` and `[PER Ann]` are marks if the label is one of
+    `labels`.
     """
     marks: list[AnswerMark] = []
     waiting: dict[str, list[re.Match[str]]] = {}
@@ -578,15 +893,17 @@ def markup_of(text: str, label: str | None, labels: frozenset[str] = frozenset()
             waiting.setdefault(match[2], []).append(match)
         elif waiting.get(match[2]):
             first = waiting[match[2]].pop()
-            marks.append(AnswerMark(first.end(), match.start(), first[2], (first.span(), match.span())))
+            named = _LABEL_ATTRIBUTE.search(first[3])
+            name = first[2] if named is None else named[1].strip()
+            marks.append(AnswerMark(first.end(), match.start(), name, (first.span(), match.span())))
     for match in _BRACKETED.finditer(text):
         if name := match[2].strip():
             marks.append(_enclosed(match, name))
-    for match in _LINKED.finditer(text):
-        if match[2].strip() in labels:
+    for match in (match for pattern in _LABELED for match in pattern.finditer(text)):
+        if names_label(match[2].strip(), labels):
             marks.append(_enclosed(match, match[2].strip()))
     for match in _NAMED.finditer(text):
-        if match[1].strip() in labels:
+        if names_label(match[1].strip(), labels):
             ends = ((match.start(), match.start(2)), (match.end(2), match.end()))
             marks.append(AnswerMark(match.start(2), match.end(2), match[1].strip(), ends))
     if label is not None:
@@ -640,8 +957,8 @@ def _ink_counter(text: str, spans: list[tuple[int, int]]) -> list[int]:
 def _without(text: str, mark: AnswerMark, spans: list[tuple[int, int]]) -> str:
     kept: list[str] = []
     position = mark.begin
-    for begin, end in spans:
-        if mark.begin <= begin and end <= mark.end:
+    for begin, end in spans[bisect_left(spans, (mark.begin, 0)) : bisect_left(spans, (mark.end, 0))]:
+        if end <= mark.end:
             kept.append(text[position:begin])
             position = end
     return " ".join("".join([*kept, text[position : mark.end]]).split())
