@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from study_files import hash_of, predicted, sentences, write
+from typed import present
 
 import spanwise
 from spanwise.changing import changes
@@ -184,6 +186,33 @@ def test_the_test_of_a_label_is_that_of_the_gate(tmp_path: Path) -> None:
         assert difference and row
         assert (difference.difference, difference.interval) == (row.difference, row.interval)
     assert own.difference and own.difference.p == both.primary.p  # type: ignore[union-attr]
+
+
+def test_the_changes_of_a_study_are_one_family_over_systems_and_datasets(tmp_path: Path) -> None:
+    studies = []
+    for version, better in (("old", 0.0), ("new", 0.1)):
+        folder = tmp_path / version
+        for at, dataset in enumerate("xy"):
+            gold = sentences(60, at)
+            write(folder / dataset / "test.txt", gold)
+            for system, rate in {"a": 0.4, "b": 0.3}.items():
+                seed = hash_of(version, dataset, system)
+                write(folder / dataset / f"{system}.1.txt", predicted(gold, rate - better, seed))
+        manifest = {
+            "predictions": "{dataset}/{system}.{run}.txt", "attributes": "none", "unit": "sentence",
+            "datasets": {name: {"test": f"{name}/test.txt"} for name in "xy"}, "systems": {"a": {}, "b": {}},
+        }  # fmt: skip
+        studies.append(spanwise.study(manifest, root=folder, cache=False, workers=1))
+    found = changes(*studies)
+    tests = sorted((present(row.difference) for row in found.systems.values()), key=lambda row: row.p or 0)
+    least = 0.0
+    assert len(tests) == 4
+    for at, test in enumerate(tests):  # Holm, by hand
+        least = max(least, min(1.0, present(test.p) * (4 - at)))
+        assert test.p_corrected == pytest.approx(least, abs=1e-12)
+        assert test.significant == (least < 0.05)
+    said = " ".join(str(found.to_text()).split())
+    assert said.count("Holm over 4 tests") == 4 and said.count("the interval is not corrected") == 4
 
 
 def test_results_that_do_not_fit_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

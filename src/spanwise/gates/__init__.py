@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from math import fsum
 from pathlib import Path
 from typing import TypeVar, cast
@@ -20,7 +21,7 @@ from spanwise.document.scores import PRIMARY, Comparison, ScoreTest, SubsetScore
 from spanwise.document.study import Study, StudySettings
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.evaluation.columns import mention_columns
-from spanwise.evaluation.comparisons import compare_runs
+from spanwise.evaluation.comparisons import compare_runs, corrected_together
 from spanwise.evaluation.scoring import unpack_measures
 from spanwise.gates._drops import TestedDrop, UnitDrops, drop_checks, not_worse_checks
 from spanwise.gates.merging import (
@@ -566,13 +567,16 @@ class _Compared(Struct, frozen=True, eq=False):
         return cls(measures, pairs, resampling, path, units.kind)
 
     def comparisons(
-        self, confidence: float = CONFIDENCE, *, only_primary: bool = True
+        self, confidence: float = CONFIDENCE, *, only_primary: bool = True, others: tuple[float, ...] = ()
     ) -> tuple[Comparison, ...]:
-        """Test the given score, or all of its measure, new system first; both data and runs vary."""
+        """Test the given score, or all of its measure, new system first; both data and runs vary.
+
+        `others` are p-values of further tests of the same family.
+        """
         return compare_runs(
             self.runs,
             [(f"new {name}", f"old {before}") for name, before in self.pairs],
-            self.resampling,
+            replace(self.resampling, others=others),
             confidence=confidence,
             correction=CORRECTION,
             primary=self.path,
@@ -627,6 +631,8 @@ def compared_data(
 ) -> list[ComparedData]:
     """Compare the systems of two results, dataset by dataset, by all exact scores.
 
+    The differences in F1 are one family: all systems on all datasets.
+
     Args:
         names: what messages call the later and the earlier result.
         system: only this system of the later result.
@@ -636,6 +642,7 @@ def compared_data(
         ChoiceError: the later result has no such system.
     """
     new, old = (_over_gold(document, name) for document, name in zip((later, earlier), names, strict=True))
+    assert isinstance(later, Evaluation | Study)
     found = []
     for now, then in _datasets(new, old, names[1]):
         check_gold([now.counted, then.counted], names)
@@ -647,16 +654,36 @@ def compared_data(
                 f"{names[1]}: it has no system {system!r}, so there is nothing to compare it with.\n"
                 "Give the systems the same names, as in name=path."
             )
-        assert isinstance(later, Evaluation | Study)
-        counted = _Compared.of(now, then, pairs, later.settings, "f1")
-        tests = counted.comparisons(later.settings.confidence or CONFIDENCE, only_primary=False)
-        compared = tuple(
-            ComparedPair(now.title(pair[0]), *pair, row) for pair, row in zip(pairs, tests, strict=True)
+        found.append((now, then, _Compared.of(now, then, pairs, later.settings, "f1")))
+    tests = _corrected([counted for *_, counted in found], later.settings.confidence or CONFIDENCE)
+    return [
+        ComparedData(
+            (now.dataset, then.dataset),
+            tuple(
+                ComparedPair(now.title(pair[0]), *pair, row)
+                for pair, row in zip(counted.pairs, rows, strict=True)
+            ),
+            counted.unit,
+            counted.resampling.units,
         )
-        found.append(
-            ComparedData((now.dataset, then.dataset), compared, counted.unit, counted.resampling.units)
-        )
-    return found
+        for (now, then, counted), rows in zip(found, tests, strict=True)
+    ]
+
+
+def _corrected(found: Sequence[_Compared], confidence: float) -> list[tuple[Comparison, ...]]:
+    """The tests of each dataset, with the primary question corrected over all of them."""
+    tests = [counted.comparisons(confidence, only_primary=False) for counted in found]
+    if len(found) == 1:
+        return tests
+    p = [[row.primary.p for row in rows if row.primary and row.primary.p is not None] for rows in tests]
+    rows: list[Comparison] = []
+    for at, counted in enumerate(found):  # again: what is close to its level depends on all tests
+        others = tuple(value for other, values in enumerate(p) if other != at for value in values)
+        rows += counted.comparisons(confidence, only_primary=False, others=others)
+    undecided = [bool(given(row.undecided)) for row in rows]
+    units = [counted.unit for counted in found for _ in counted.pairs]
+    corrected = iter(corrected_together(rows, undecided, CORRECTION, units=units, of="test"))
+    return [tuple(islice(corrected, len(counted.pairs))) for counted in found]
 
 
 def _points(value: float | None) -> str:

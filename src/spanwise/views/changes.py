@@ -10,7 +10,7 @@ from spanwise.document.scores import ScoreTest
 from spanwise.views import EVERYWHERE, PAGE, SCREEN, SHOWN, Section, View, cells
 from spanwise.views import wording as say
 from spanwise.views.cells import Cell, Clause, Column, Grid, Paragraphs
-from spanwise.views.sentences import sentence_p
+from spanwise.views.sentences import corrected, sentence_p
 
 ABOUT = (
     "Broken: a gold mention that was right and is not any more; fixed: the reverse. New and gone: wrong "
@@ -59,9 +59,13 @@ def _difference(document: Changes, own: SystemChanges) -> str:
     if test.p is None:
         way = "more" if test.difference >= 0 else "less"
         return f"has {size} {way} than before, which was not tested"
-    units = say.plural(document.settings.units, document.settings.unit)
+    units = say.plural(test.units or document.settings.units, document.settings.unit)
     how = "t-test over runs and" if min(own.runs) > 1 else "paired randomisation over"
-    p = f"{how} {units}, p {sentence_p(test.p_corrected)}"
+    tests = [system.difference for system in document.systems.values() if system.difference]
+    number = sum(one.p is not None for one in tests)
+    correction = corrected(document.settings.correction, number, of="tests")
+    p = ", ".join(filter(None, [f"{how} {units}", correction, f"p {sentence_p(test.p_corrected)}"]))
+    p += "; the interval is not corrected" if correction else ""
     within = f"[{say.signed_interval(test.interval)}]"
     if not test.significant:
         return f"cannot be told apart from before: {say.signed(test.difference)} F1 {within} ({p})"

@@ -164,11 +164,12 @@ def blocks(settings: Settings | StudySettings) -> str:
     return f" of {settings.block} sentences" if settings.block else ""
 
 
-def corrected(correction: str | UnsetType | None, tests: int, family: str = "") -> str:
+def corrected(correction: str | UnsetType | None, tests: int, family: str = "", *, of: str = "pairs") -> str:
     """The correction and the tests that it is over; empty for a single test.
 
     Args:
         family: what is corrected together in a study of several datasets: "study" or "dataset".
+        of: what is tested.
 
     Examples:
         >>> corrected("holm", 12, "study"), corrected("holm", 3, "dataset")
@@ -181,7 +182,7 @@ def corrected(correction: str | UnsetType | None, tests: int, family: str = "") 
         return ""
     if family == "study":
         return f"{named} over {tests} tests (pairs × datasets)"
-    return f"{named} over {tests} pairs" + (", each dataset at 5 %" if family == "dataset" else "")
+    return f"{named} over {tests} {of}" + (", each dataset at 5 %" if family == "dataset" else "")
 
 
 def sentence_p(p: float | None) -> str:
