@@ -101,6 +101,9 @@ class Answer(Struct, frozen=True):
     aligned: str = ""
 
 
+_NO_ANSWER = Answer("null", "null")  # what an object with null for its text or label says
+
+
 class Parsed(Struct, frozen=True):
     """The answers of one unit, and how they were read; `why` tells what was wrong or repaired."""
 
@@ -361,7 +364,7 @@ def meaningful(answers: list[Answer], labels: frozenset[str]) -> tuple[Answer, .
         answer
         for answer in answers
         if not is_none(answer.text)
-        and (answer.label in labels or not (none_given(answer.label) or answer.label == "O"))
+        and (answer.label in labels or not (is_none(answer.label) or answer.label == "O"))
     )
 
 
@@ -734,7 +737,7 @@ def _of_mapping(item: Mapping[str, Json], label: str | None, labels: frozenset[s
     if isinstance(named, list) and len(named) == 1:
         named = named[0]
     if key is not None and field is not None and None in (item[key], named):
-        return Answer("", "")  # says that there is none
+        return _NO_ANSWER
     if key is None or not isinstance(named, str):
         raise NoAnswers(f"{_short(item)} has no text and label")
     text, pieces = _text(item[key], item)
