@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
-from benches import client_of
+from benches import client_of, make_folder
 
 import spanwise
 
@@ -48,3 +48,27 @@ def test_a_folder_without_thresholds_shows_an_example(tmp_path: Path) -> None:
     with client_of(tmp_path) as client:
         slug = client.get("/api/v1/golds").json()[0]["slug"]
         assert "[floors]" in client.get(f"/g/{slug}/gate").text
+
+
+def test_the_board_has_a_column_of_leak_rates_of_the_same_predictions(tmp_path: Path) -> None:
+    names = ("memoriser", "swapper")
+    make_folder(tmp_path / "runs", sentences=60)
+    files = {name: str(tmp_path / "runs" / f"{name}.conll") for name in names}
+    gold = str(tmp_path / "runs" / "gold.conll")
+    leaks = spanwise.leaks(gold, files, resamples=0)
+    with client_of(tmp_path / "runs") as client:
+        slug = client.get("/api/v1/golds").json()[0]["slug"]
+        assert "leak rate" not in client.get(f"/g/{slug}").text
+    strict = spanwise.leaks(gold, files, resamples=0, same_label=True)
+    strict.to_json(tmp_path / "runs" / "strict.json")  # another question, and no column
+    leaks.to_json(tmp_path / "runs" / "leaks.json")
+    with client_of(tmp_path / "runs") as client:
+        rows = client.get(f"/api/v1/golds/{slug}/leaderboard").json()["rows"]
+        rates = {row["system"]: row["scores"]["leak_rate"] for row in rows}
+        assert rates == {name: leaks.systems[name].overall.leak_rate for name in names}
+        page = client.get(f"/g/{slug}?sort=leak_rate").text
+        assert '<option value="leak_rate" selected>leak rate</option>' in page
+        assert page.index(">swapper<") < page.index(">memoriser<")
+        (tmp_path / "runs" / "leaks.json").unlink()
+    with client_of(tmp_path / "runs") as client:
+        assert "leak rate" not in client.get(f"/g/{slug}").text

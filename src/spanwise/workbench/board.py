@@ -11,19 +11,28 @@ from starlette.datastructures import QueryParams
 
 from spanwise.diagnosis import PREDICTED, lead_over_runs, lettering, letters
 from spanwise.document.scores import PRIMARY, Comparison, LeadPart, ScoreTest
+from spanwise.rates import LEAK_RATES
 from spanwise.settings import CORRECTION
 from spanwise.views import wording as words
 from spanwise.workbench.bench import Bench
 from spanwise.workbench.standings import Step, is_tie, newest_pools, reference_of, standing, step_of
-from spanwise.workbench.store import Bounds, Gold, PooledRuns, Result, pooled
+from spanwise.workbench.store import LEAK_RATE, Bounds, Gold, PooledRuns, Result, pooled
 
 SHAPES = 6
 BOARD_ROWS = 40  # per page, which keeps a page below 120 KB
 POINTS = 240  # drawn in a history
 HEIGHT = 14.0  # of a track's name
 FEW_MENTIONS = 30  # slices with fewer mentions do not influence the scale of a plot
-SHORT = {"f1": "F1", "precision": "P", "recall": "R", "macro": "macro F1", "fair": "fair F1"}
-COLUMNS = ("precision", "recall", "fair", "tough/UNSEEN-ANY")  # shown next to the score that ranks systems
+SHORT = {"f1": "F1", "precision": "P", "recall": "R", "macro": "macro F1", "fair": "fair F1"} | {
+    LEAK_RATE: LEAK_RATES[LEAK_RATE].words
+}
+COLUMNS = (
+    "precision",
+    "recall",
+    "fair",
+    "tough/UNSEEN-ANY",
+    LEAK_RATE,
+)  # shown next to the score that ranks systems
 
 
 class Axis(Struct, frozen=True):

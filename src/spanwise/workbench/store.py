@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from spanwise.alignment import TokenDifference
 from spanwise.document.evaluation import PackedMeasure
@@ -20,6 +21,7 @@ from spanwise.errors import InputError
 from spanwise.workbench.looks import MOST_LOOKS, AskedQuestion
 from spanwise.workbench.private import damaged_database
 
+LEAK_RATE = "leak_rate"  # the score of a board that documents of leaks have
 RUN_TAGS = ("run", "seed")  # the tags that distinguish runs of the same system
 
 # Step N migrates a database from version N to N + 1. Append new steps; never change existing ones.
@@ -65,6 +67,12 @@ MIGRATIONS = (
     CREATE TABLE IF NOT EXISTS reference (
         gold TEXT, system TEXT, result INTEGER NOT NULL, PRIMARY KEY (gold, system));
     """,
+    # The leak rates of predictions, by hashes; every document is read again for the hash of its predictions.
+    """
+    CREATE TABLE IF NOT EXISTS leak (
+        path TEXT, gold TEXT, predicted TEXT, rate REAL NOT NULL, PRIMARY KEY (path, predicted));
+    DELETE FROM file;
+    """,
 )
 
 # The name of a gold in addresses and in names of files.
@@ -96,7 +104,7 @@ class WatchedFile(Struct, frozen=True):
     path: str
     size: int
     mtime_ns: int
-    kind: str  # result, columns, other, unreadable
+    kind: str  # result, columns, leaks, other, unreadable
     gold: str | None = None
     why: str | None = None
 
@@ -104,7 +112,7 @@ class WatchedFile(Struct, frozen=True):
 class Board(Struct, frozen=True, kw_only=True):
     """What the leaderboard shows for one system of a document; the rest is read from the document itself."""
 
-    scores: Mapping[str, float | None]  # the primary scores by name, and recall as "tough/SUBSET"
+    scores: Mapping[str, float | None]  # primary scores, recall as "tough/SUBSET", and "leak_rate" if known
     intervals: Mapping[str, Bounds] = field(default_factory=dict)
     primary: str = "f1"
     labels: Mapping[str, float | None] = field(default_factory=dict)  # F1
@@ -113,6 +121,14 @@ class Board(Struct, frozen=True, kw_only=True):
     signature: str = ""
     made_at: float = 0.0
     counted: tuple[str, ...] = ()  # which of "exact" and "fair" have stored counts per unit
+    predicted: str = ""  # the hash of its predictions; empty for data in memory
+
+
+class ReadLeaks(Struct, frozen=True):
+    """The leak rates in a document: the hash of its gold, and the rate of each predictions' hash."""
+
+    gold: str
+    rates: Mapping[str, float]
 
 
 class ReadResult(Struct, frozen=True):
@@ -417,12 +433,18 @@ class Store:
         """All scanned files, by path."""
         return {row[0]: WatchedFile(*row) for row in self._rows("SELECT * FROM file")}
 
-    def put_file(self, file: WatchedFile, results: Sequence[ReadResult] = ()) -> None:
-        """Add or replace a file and the results it contains."""
+    def put_file(
+        self, file: WatchedFile, results: Sequence[ReadResult] = (), leaks: ReadLeaks | None = None
+    ) -> None:
+        """Add or replace a file and the results, or the leak rates, that it contains."""
         with self._writing() as db:
             db.execute("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)", _values(file))
             self._results_changed += 1
             db.execute("UPDATE result SET gone=1 WHERE path=?", (file.path,))
+            db.execute("DELETE FROM leak WHERE path=?", (file.path,))
+            if leaks is not None:
+                rows = [(file.path, leaks.gold, predicted, rate) for predicted, rate in leaks.rates.items()]
+                db.executemany("INSERT INTO leak VALUES (?, ?, ?, ?)", rows)
             for result in results:
                 db.execute(
                     "INSERT INTO result (path, system, gold, sha256, body) VALUES (?, ?, ?, ?, ?) "
@@ -444,6 +466,7 @@ class Store:
             self._results_changed += 1
             db.execute("DELETE FROM file WHERE path=?", (path,))
             db.execute("UPDATE result SET gone=1 WHERE path=?", (path,))
+            db.execute("DELETE FROM leak WHERE path=?", (path,))
 
     def results(self, gold: str) -> list[Result]:
         """The results for one gold, oldest first."""
@@ -453,13 +476,28 @@ class Store:
                 self._results_version, self._results = version, {}
             if gold not in self._results:
                 rows = self._rows("SELECT * FROM result WHERE gold=? ORDER BY id", [gold])
-                self._results[gold] = [_result(row) for row in rows]
+                self._results[gold] = self._with_leaks([_result(row) for row in rows])
             return list(self._results[gold])
 
     def result(self, number: int) -> Result | None:
         """Return the result with this number, or None."""
         rows = self._rows("SELECT * FROM result WHERE id=?", [number])
-        return _result(rows[0]) if rows else None
+        return self._with_leaks([_result(rows[0])])[0] if rows else None
+
+    def _with_leaks(self, results: Sequence[Result]) -> list[Result]:
+        """The results, with the leak rates that a document of leaks has of the same predictions and gold."""
+        rates = {
+            (gold[:8], predicted): rate
+            for gold, predicted, rate in self._rows("SELECT gold, predicted, rate FROM leak ORDER BY rowid")
+        }
+        changed = []
+        for result in results:
+            board = result.board
+            rate = rates.get((result.gold[-8:], board.predicted)) if board.predicted else None
+            if rate is not None:
+                board = replace(board, scores={**board.scores, LEAK_RATE: rate})
+            changed.append(replace(result, board=board))
+        return changed
 
     def counts(self, result: int, name: str) -> list[PackedMeasure]:
         """The packed counts per unit of a result; `name` is "exact" or "fair".
@@ -497,7 +535,7 @@ class Store:
             if (row[0] if row else 0) != new.version:
                 raise Changed(f"the slice {new.name!r} has changed.\nReload it and try again.")
             at = row[1] if row else time.time()
-            saved = msgspec.structs.replace(new, version=new.version + 1, at=at)
+            saved = replace(new, version=new.version + 1, at=at)
             db.execute("INSERT OR REPLACE INTO slice VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _values(saved))
         return saved
 

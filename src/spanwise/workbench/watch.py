@@ -20,13 +20,14 @@ from msgspec import UNSET, Struct
 
 from spanwise.document import Document, gold_input
 from spanwise.document.evaluation import Evaluation
+from spanwise.document.leaks import Leaks
 from spanwise.document.loading import load_summary
 from spanwise.document.scores import PRIMARY, SystemScores
 from spanwise.errors import SpanwiseError
 from spanwise.evaluation.columns import MentionColumns
 from spanwise.views.wording import slice_title
 from spanwise.workbench.private import COLUMNS
-from spanwise.workbench.store import Board, Gold, ReadResult, Store, WatchedFile
+from spanwise.workbench.store import Board, Gold, ReadLeaks, ReadResult, Store, WatchedFile
 
 PATIENCE = 5.0  # seconds after which an unreadable file is no longer assumed to be still growing
 FIRST_LOOK = 1.5  # seconds to wait for the first scan before serving pages
@@ -155,6 +156,12 @@ class Watcher:
             self.events.add("result", None, f"{path} cannot be read")
             return
         self._doubtful.pop(path, None)
+        if isinstance(document, Leaks) and (leaks := leaks_of(document)) is not None:
+            self.store.put_file(WatchedFile(path, size, mtime_ns, "leaks"), leaks=leaks)
+            for known in self.store.golds():
+                if known.slug.endswith(leaks.gold[:8]):
+                    self.events.add("result", known.slug, f"leaks of {', '.join(document.systems)} in {path}")
+            return
         if not isinstance(document, Evaluation) or not document.systems:
             self.store.put_file(WatchedFile(path, size, mtime_ns, "other"))
             return
@@ -235,6 +242,20 @@ def gold_of(document: Evaluation) -> Gold:
     )
 
 
+def leaks_of(document: Leaks) -> ReadLeaks | None:
+    """The leak rates of a document, whatever label hides; None if it cannot be matched with an evaluation."""
+    digest = gold_input(document.inputs).sha256
+    if digest is None or document.settings.same_label or document.label_rules:
+        return None
+    rates = {
+        row.sha256: rate
+        for row in document.inputs
+        if row.role == "predicted" and row.sha256 and row.system in document.systems
+        if (rate := document.systems[row.system].overall.leak_rate) is not None
+    }
+    return ReadLeaks(digest, rates)
+
+
 def board_of(document: Evaluation, name: str, system: SystemScores, made_at: float) -> Board:
     """What the leaderboard shows for one system."""
     scores = {score: system.primary(score) for score in PRIMARY}
@@ -250,6 +271,7 @@ def board_of(document: Evaluation, name: str, system: SystemScores, made_at: flo
         signature=document.signature,
         made_at=made_at,
         counted=tuple(counts_of(document, name)),
+        predicted=next((row.sha256 or "" for row in document.inputs if row.system == name), ""),
     )
 
 
