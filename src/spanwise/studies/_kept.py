@@ -68,7 +68,7 @@ class Cache(Struct, frozen=True):
         except (OSError, zlib.error, ValueError, RecursionError):
             return None
 
-    def put(self, key: str, value: Struct) -> bool:
+    def put(self, key: str, value: object) -> bool:
         """Store `value` under `key`; return False, without an error, if the folder is not writable."""
         data = zlib.compress(msgspec.json.encode(value, enc_hook=to_encodable), 6)
         try:

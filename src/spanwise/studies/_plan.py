@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.document.study import SharedRuns
 from spanwise.errors import InputError, at
@@ -17,78 +18,36 @@ from spanwise.studies._manifest import Manifest, StudyDataset, StudySystem, natu
 ONLY_RUN = "1"  # the name of the run if a pattern has no {run}
 
 
-class FoundFile(Struct, frozen=True):
-    """An existing file: its path as written in the manifest, and where it is."""
+class StudyFile(Struct, frozen=True):
+    """A file of a study: its path as written in the manifest, where it is, and what is known of it."""
 
     shown: str
     path: Path
-    digest: str | None = None  # a hash of the data, if it is already known
+    sha256: str = ""  # a hash of its content; "" until it is opened
     sample: str | None = None  # which sample to use from a file of answers
     records: tuple[object, ...] | None = None  # the answers, if they are not in a file
+    data: bytes | None = None  # its bytes, so that it need not be opened again
 
-    def opened(self, *, hold: bool = True) -> OpenedFile:
+    def opened(self, *, hold: bool = True) -> StudyFile:
         """Hash the file and, if `hold`, keep its bytes, so that it is read only once."""
-        if self.digest is not None:
-            return OpenedFile(StudyFile(self.shown, self.path, self.digest, self.sample, self.records), None)
+        if self.sha256:
+            return self
         if not hold:
-            return OpenedFile(StudyFile(self.shown, self.path, sha256_of(self.path)), None)
+            return replace(self, sha256=sha256_of(self.path))
         file = File(self.path)
         data = file.stored
-        return OpenedFile(StudyFile(self.shown, self.path, str(file.sha256)), data)
+        return replace(self, sha256=str(file.sha256), data=data)
 
-
-class StudyFile(Struct, frozen=True):
-    """A file: its path as written in the manifest, where it is, and a hash of its content."""
-
-    shown: str
-    path: Path
-    sha256: str
-    sample: str | None = None  # which sample to use from a file of answers
-    records: tuple[object, ...] | None = None  # the answers, if they are not in a file
-
-
-class OpenedFile(Struct, frozen=True, eq=False):
-    """A file and its bytes, so that it need not be opened again; None if it is to be read by its path."""
-
-    file: StudyFile
-    data: bytes | None
+    def without_data(self) -> StudyFile:
+        """The file without its bytes."""
+        return self if self.data is None else replace(self, data=None)
 
     def source(self, reading: ReadKeywords) -> File | Path:
         """The source to pass to a reader: the file with its bytes, or its path."""
-        file = self.file
         if self.data is None:
-            return file.path
+            return self.path
         named = {key: reading[key] for key in ("encoding", "limits") if key in reading}
-        return file_of_bytes(file.path, self.data, sha256=file.sha256, **named)
-
-
-class FoundCell(Struct, frozen=True):
-    """One system on one dataset: the files of its runs, and the runs that are expected."""
-
-    dataset: str
-    system: str
-    runs: Mapping[str, FoundFile]
-    expected: tuple[str, ...]
-    answers: Mapping[str, object] | None = None
-
-    def opened(self, *, hold: bool = True) -> OpenedCell:
-        """Open the files of the cell, and keep their bytes if `hold`; identical files are kept only once."""
-        runs: dict[str, StudyFile] = {}
-        data: dict[str, bytes | None] = {}
-        identical: dict[str, str] = {}
-        missing = []
-        for run in self.expected:
-            if run not in self.runs:
-                missing.append(run)
-                continue
-            opened = self.runs[run].opened(hold=hold)
-            same = next((name for name, file in runs.items() if file.sha256 == opened.file.sha256), None)
-            if same is None:
-                runs[run], data[run] = opened.file, opened.data
-            else:
-                identical[run] = same
-        cell = StudyCell(self.dataset, self.system, runs, identical, tuple(missing), self.answers)
-        return OpenedCell(cell, {run: OpenedFile(file, data[run]) for run, file in runs.items()})
+        return file_of_bytes(self.path, self.data, sha256=self.sha256, **named)
 
 
 class StudyCell(Struct, frozen=True):
@@ -96,39 +55,47 @@ class StudyCell(Struct, frozen=True):
 
     dataset: str
     system: str
-    runs: Mapping[str, StudyFile]  # without runs that are identical to another
-    identical: Mapping[str, str]  # for each run with the same file as another run, that other run
-    missing: tuple[str, ...]  # runs that the system has on other datasets
+    runs: Mapping[str, StudyFile]  # once they are opened, without runs that are identical to another
+    expected: tuple[str, ...]  # the runs that the system has on some dataset
     answers: Mapping[str, object] | None = None  # how to place answers without offsets
+    identical: Mapping[str, str] = {}  # for each run with the same file as another run, that other run
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The runs that the system has on other datasets."""
+        return tuple(run for run in self.expected if run not in self.runs and run not in self.identical)
+
+    def opened(self, *, hold: bool = True) -> StudyCell:
+        """Open the files of the cell, and keep their bytes if `hold`; identical files are kept only once."""
+        runs: dict[str, StudyFile] = {}
+        identical: dict[str, str] = {}
+        for run in self.expected:
+            if run not in self.runs:
+                continue
+            file = self.runs[run].opened(hold=hold)
+            same = next((name for name, other in runs.items() if other.sha256 == file.sha256), None)
+            if same is None:
+                runs[run] = file
+            else:
+                identical[run] = same
+        return replace(self, runs=runs, identical=identical)
+
+    def without_data(self) -> StudyCell:
+        """The cell without the bytes of its files."""
+        return replace(self, runs={run: file.without_data() for run, file in self.runs.items()})
 
 
-class OpenedCell(Struct, frozen=True, eq=False):
-    """A cell with the bytes of its files."""
-
-    cell: StudyCell
-    runs: Mapping[str, OpenedFile]
-
-
-class OpenedDataset(Struct, frozen=True, eq=False):
-    """A dataset with its opened files."""
+class DatasetFiles(Struct, frozen=True, eq=False):
+    """A dataset with its files."""
 
     dataset: StudyDataset
-    test: OpenedFile
-    train: tuple[OpenedFile, ...]
-    vocabulary: OpenedFile | None
+    test: StudyFile
+    train: tuple[StudyFile, ...]
+    vocabulary: StudyFile | None
 
-
-class FoundDataset(Struct, frozen=True, eq=False):
-    """A dataset with its files, which have not been opened."""
-
-    dataset: StudyDataset
-    test: FoundFile
-    train: tuple[FoundFile, ...]
-    vocabulary: FoundFile | None
-
-    def opened(self, *, hold: bool = True) -> OpenedDataset:
+    def opened(self, *, hold: bool = True) -> DatasetFiles:
         """Open the files of the dataset, and keep their bytes if `hold`; those of the vocabulary always."""
-        return OpenedDataset(
+        return DatasetFiles(
             self.dataset,
             self.test.opened(hold=hold),
             tuple(file.opened(hold=hold) for file in self.train),
@@ -193,31 +160,31 @@ def make_plan(manifest: Manifest) -> Plan:
         InputError: a gold or training file is missing, or a system has no predictions at all.
     """
     datasets = [found_dataset(manifest, dataset).opened(hold=False) for dataset in manifest.datasets]
-    return plan_of(datasets, [cell.opened(hold=False).cell for cell in found_cells(manifest)])
+    return plan_of(datasets, [cell.opened(hold=False) for cell in found_cells(manifest)])
 
 
-def plan_of(datasets: Sequence[OpenedDataset], cells: Sequence[StudyCell]) -> Plan:
-    """The plan of a study, given its opened files."""
+def plan_of(datasets: Sequence[DatasetFiles], cells: Sequence[StudyCell]) -> Plan:
+    """The plan of a study, given its opened files, whose bytes it does not keep."""
     return Plan(
-        test={dataset.dataset.name: dataset.test.file for dataset in datasets},
-        train={dataset.dataset.name: tuple(file.file for file in dataset.train) for dataset in datasets},
+        test={files.dataset.name: files.test.without_data() for files in datasets},
+        train={files.dataset.name: tuple(file.without_data() for file in files.train) for files in datasets},
         vocabulary={
-            dataset.dataset.name: dataset.vocabulary.file
-            for dataset in datasets
-            if dataset.vocabulary is not None
+            files.dataset.name: files.vocabulary.without_data()
+            for files in datasets
+            if files.vocabulary is not None
         },
-        cells=tuple(cells),
+        cells=tuple(cell.without_data() for cell in cells),
     )
 
 
-def found_dataset(manifest: Manifest, dataset: StudyDataset) -> FoundDataset:
+def found_dataset(manifest: Manifest, dataset: StudyDataset) -> DatasetFiles:
     """Find the files of a dataset, without opening them.
 
     Raises:
         InputError: one of them does not exist.
     """
     words = dataset.vocabulary
-    return FoundDataset(
+    return DatasetFiles(
         dataset,
         _test(manifest, dataset),
         tuple(_file(manifest, dataset, "train", path) for path in dataset.train),
@@ -225,7 +192,7 @@ def found_dataset(manifest: Manifest, dataset: StudyDataset) -> FoundDataset:
     )
 
 
-def _test(manifest: Manifest, dataset: StudyDataset) -> FoundFile:
+def _test(manifest: Manifest, dataset: StudyDataset) -> StudyFile:
     """The gold file; for an annotation in memory, one with a hash of its content."""
     gold = dataset.gold
     if gold is None:
@@ -236,10 +203,10 @@ def _test(manifest: Manifest, dataset: StudyDataset) -> FoundFile:
     ]
     documents = gold.corpus.documents
     content = [*words, list(gold.mentions.rows()), None if documents is None else documents.tolist()]
-    return FoundFile(dataset.test, Path(dataset.test), records_digest(content))
+    return StudyFile(dataset.test, Path(dataset.test), records_digest(content))
 
 
-def _file(manifest: Manifest, dataset: StudyDataset, key: str, shown: str) -> FoundFile:
+def _file(manifest: Manifest, dataset: StudyDataset, key: str, shown: str) -> StudyFile:
     path = manifest.root / shown
     if not path.is_file():
         problem = "is a folder" if path.is_dir() else "does not exist"
@@ -251,14 +218,14 @@ def _file(manifest: Manifest, dataset: StudyDataset, key: str, shown: str) -> Fo
                 f"the file {str(path)!r} of the dataset {dataset.name!r} {problem}.\n{_relative(manifest)}",
             )
         )
-    return FoundFile(shown, path)
+    return StudyFile(shown, path)
 
 
 def _relative(manifest: Manifest) -> str:
     return f"Paths are relative to {str(manifest.root)!r}; pass root= for another folder."
 
 
-def found_cells(manifest: Manifest) -> list[FoundCell]:
+def found_cells(manifest: Manifest) -> list[StudyCell]:
     """Find the files of every cell, in the order of datasets and systems.
 
     Only files of answers are opened, to look for samples.
@@ -294,7 +261,7 @@ def found_cells(manifest: Manifest) -> list[FoundCell]:
         ordered = sorted(expected, key=natural)
         for dataset in manifest.datasets:
             files = runs.get(dataset.name, {})
-            cells.append(FoundCell(dataset.name, system.name, files, tuple(ordered), system.answers))
+            cells.append(StudyCell(dataset.name, system.name, files, tuple(ordered), system.answers))
     order = {dataset.name: at for at, dataset in enumerate(manifest.datasets)}
     return sorted(cells, key=lambda cell: order[cell.dataset])
 
@@ -305,9 +272,9 @@ def _found_runs(manifest: Manifest, system: StudySystem, dataset: StudyDataset) 
     return find_runs(manifest.root, system.predictions, dataset.key, system.key)
 
 
-def _files(manifest: Manifest, system: StudySystem, paths: Mapping[str, str]) -> dict[str, FoundFile]:
+def _files(manifest: Manifest, system: StudySystem, paths: Mapping[str, str]) -> dict[str, StudyFile]:
     """The file of each run; if a file of answers has several samples, each of them is a run."""
-    files: dict[str, FoundFile] = {}
+    files: dict[str, StudyFile] = {}
     for run, shown in paths.items():
         path = manifest.root / shown
         samples = {}
@@ -320,12 +287,12 @@ def _files(manifest: Manifest, system: StudySystem, paths: Mapping[str, str]) ->
                 str(system.answers.get("answers_format", "auto")),
             )
         if len(samples) < 2:
-            digest = None if system.records is None else records_digest(system.records)
-            files[run] = FoundFile(shown, path, digest, records=system.records)
+            digest = "" if system.records is None else records_digest(system.records)
+            files[run] = StudyFile(shown, path, digest, records=system.records)
             continue
         only_file = len(paths) == 1
         files |= {
-            sample if only_file else f"{run}.{sample}": FoundFile(shown, path, digest, sample, system.records)
+            sample if only_file else f"{run}.{sample}": StudyFile(shown, path, digest, sample, system.records)
             for sample, digest in samples.items()
         }
     return files

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from itertools import groupby
 from operator import or_
 from pathlib import Path
@@ -33,13 +33,10 @@ from spanwise.studies._kept import Cache, key_of
 from spanwise.studies._manifest import Manifest, Options, StudyDataset
 from spanwise.studies._paired import PairedTests, paired, shuffled_again
 from spanwise.studies._plan import (
-    FoundCell,
-    FoundDataset,
-    OpenedCell,
-    OpenedDataset,
-    OpenedFile,
+    DatasetFiles,
     Plan,
     StudyCell,
+    StudyFile,
     found_cells,
     found_dataset,
     plan_of,
@@ -62,7 +59,7 @@ class CellTask(Struct, frozen=True, eq=False):
     key: str
     dataset: str
     system: str
-    runs: Mapping[str, OpenedFile]
+    runs: Mapping[str, StudyFile]
     answers: Mapping[str, Any] | None  # how to place answers without offsets
     cache: Path | None
 
@@ -78,7 +75,7 @@ class CellTask(Struct, frozen=True, eq=False):
 
     def without_data(self) -> CellTask:
         """A copy without the bytes of its files, for use after they have been read."""
-        return replace(self, runs={run: OpenedFile(opened.file, None) for run, opened in self.runs.items()})
+        return replace(self, runs={run: file.without_data() for run, file in self.runs.items()})
 
 
 def check_settings(manifest: Manifest) -> None:
@@ -151,22 +148,20 @@ def options_of(manifest: Manifest, dataset: StudyDataset) -> Options:
     return {**settings, **({"beta": beta} if beta else {}), **dataset.reading}
 
 
-def _task(manifest: Manifest, dataset: OpenedDataset, opened: OpenedCell, cache: Path | None) -> CellTask:
-    cell, words = opened.cell, dataset.vocabulary
-    if cache is None:  # no hash is needed
-        return CellTask(
-            f"{cell.dataset}/{cell.system}", cell.dataset, cell.system, opened.runs, cell.answers, None
+def _task(manifest: Manifest, files: DatasetFiles, cell: StudyCell, cache: Path | None) -> CellTask:
+    key = f"{cell.dataset}/{cell.system}"  # without a cache, no hash is needed
+    if cache is not None:
+        words = files.vocabulary
+        key = key_of(
+            program(),
+            cell.dataset,
+            files.test.sha256,
+            [file.sha256 for file in files.train],
+            words.sha256 if words else files.dataset.words,
+            {run: file.sha256 for run, file in cell.runs.items()},
+            {**options_of(manifest, files.dataset), "answers": cell.answers},
         )
-    key = key_of(
-        program(),
-        cell.dataset,
-        dataset.test.file.sha256,
-        [opened_file.file.sha256 for opened_file in dataset.train],
-        words.file.sha256 if words else dataset.dataset.words,
-        {run: file.sha256 for run, file in cell.runs.items()},
-        {**options_of(manifest, dataset.dataset), "answers": cell.answers},
-    )
-    return CellTask(key, cell.dataset, cell.system, opened.runs, cell.answers, cache)
+    return CellTask(key, cell.dataset, cell.system, cell.runs, cell.answers, cache)
 
 
 def _of_reading(key: str) -> bool:
@@ -176,24 +171,17 @@ def _of_reading(key: str) -> bool:
 # ---- in the workers -------------------------------------------------------------------------
 
 
-class DatasetText(Struct, frozen=True, eq=False):
-    """The gold and training annotations of a dataset, which its cells share, or the error in reading them."""
-
-    gold: ReadGold | None
-    wrong: str | None = None
-
-    @classmethod
-    def of(cls, opened: OpenedDataset, options: Options) -> DatasetText:
-        """Read the gold and training files of a dataset."""
-        reading, align = _reading(options), options.get("align", "strict")
-        test = _gold(opened, reading)
-        train = [file.source(reading) for file in opened.train]
-        try:
-            gold = ReadGold.of(opened.dataset.name, test, train, align=align, reading=reading)
-        except SpanwiseError as error:
-            return cls(None, str(error))
-        refuse_merged(test, **reading)
-        return cls(gold)
+def _read_dataset(opened: DatasetFiles, options: Options) -> ReadGold | str:
+    """The gold and training annotations of a dataset, which its cells share; the message of any error."""
+    reading, align = _reading(options), options.get("align", "strict")
+    test = _gold(opened, reading)
+    train = [file.source(reading) for file in opened.train]
+    try:
+        gold = ReadGold.of(opened.dataset.name, test, train, align=align, reading=reading)
+    except SpanwiseError as error:
+        return str(error)
+    refuse_merged(test, **reading)
+    return gold
 
 
 def _reading(options: Options) -> ReadKeywords:
@@ -201,46 +189,40 @@ def _reading(options: Options) -> ReadKeywords:
     return {key: value for key, value in options.items() if _of_reading(key) and key != "align"}
 
 
-def _gold(opened: OpenedDataset, reading: ReadKeywords) -> Annotation | File | Path:
+def _gold(opened: DatasetFiles, reading: ReadKeywords) -> Annotation | File | Path:
     """The gold file of a dataset, or the annotation that replaces it."""
     return opened.test.source(reading) if opened.dataset.gold is None else opened.dataset.gold
 
 
-class RunSources(Struct, frozen=True, eq=False):
-    """The predictions of a cell by run, and what is to be known about the answers among them."""
-
-    sources: Mapping[str, object]
-    hints: tuple[str, ...] = ()
-
-
-def runs_of(task: CellTask, reading: ReadKeywords, gold: Annotation | None) -> RunSources:
-    """The predictions of a cell by run: files or, for answers without offsets, placed annotations."""
-    sources: dict[str, object] = {run: opened.source(reading) for run, opened in task.runs.items()}
+def runs_of(
+    task: CellTask, reading: ReadKeywords, gold: Annotation | None
+) -> tuple[Mapping[str, object], tuple[str, ...]]:
+    """The predictions of a cell by run, files or placed answers, and what is to be known about answers."""
+    sources: dict[str, object] = {run: file.source(reading) for run, file in task.runs.items()}
     if task.answers is None or gold is None:
-        return RunSources(sources)
+        return sources, ()
     from spanwise.placement import checked, placement
 
     placed: dict[str, object] = {}
     hints: list[str] = []
-    for run, opened in task.runs.items():
-        sample = opened.file.sample if opened.file.sample is not None else task.answers.get("sample")
+    for run, file in task.runs.items():
+        sample = file.sample if file.sample is not None else task.answers.get("sample")
         choices = checked(**{**task.answers, "sample": sample}).under(rules_of(reading))
-        source = sources[run] if opened.file.records is None else opened.file.records
-        answers = placement(gold, source, choices)
+        answers = placement(gold, sources[run] if file.records is None else file.records, choices)
         placed[run] = answers.annotation
         if own := " ".join(answers.document.troubles):
             hints.append(f"run {run}: {own}" if len(task.runs) > 1 else own)
-    return RunSources(placed, tuple(hints))
+    return placed, tuple(hints)
 
 
-def read_cell(task: CellTask, texts: Mapping[str, DatasetText]) -> ReadTask | str:
+def read_cell(task: CellTask, datasets: Mapping[str, ReadGold | str]) -> ReadTask | str:
     """Read the predictions of a cell and align them to the gold text; return the message of any error."""
-    text = texts[task.dataset]
-    if text.gold is None:
-        return str(text.wrong)
+    gold = datasets[task.dataset]
+    if isinstance(gold, str):
+        return gold
     try:
-        runs = runs_of(task, text.gold.reading, text.gold.gold)
-        return ReadTask(task.without_data(), text.gold.read(runs.sources), runs.hints)
+        sources, hints = runs_of(task, gold.reading, gold.gold)
+        return ReadTask(task.without_data(), gold.read(sources), hints)
     except SpanwiseError as error:
         return str(error)
 
@@ -335,7 +317,7 @@ class CellsToDo(Protocol):
     """Cells to compute: all are added, and their files are checked, before the first is computed."""
 
     @property
-    def datasets(self) -> Mapping[str, OpenedDataset]:
+    def datasets(self) -> Mapping[str, DatasetFiles]:
         """The opened files of every dataset, by name."""
         ...
 
@@ -357,11 +339,11 @@ class InMemoryCells:
     """Cells that fit into memory; prediction files are read in groups, and only their mentions are kept."""
 
     def __init__(
-        self, manifest: Manifest, datasets: Sequence[FoundDataset], engine: Engine, *, group_bytes: int
+        self, manifest: Manifest, datasets: Sequence[DatasetFiles], engine: Engine, *, group_bytes: int
     ) -> None:
         self._engine, self._limit = engine, group_bytes
         self._options = {dataset.name: options_of(manifest, dataset) for dataset in manifest.datasets}
-        self._texts: dict[str, DatasetText] = {}
+        self._gold: dict[str, ReadGold | str] = {}
         self._waiting: list[CellTask] = []
         self._waiting_bytes = 0
         self._done: list[ReadTask] = []
@@ -377,10 +359,10 @@ class InMemoryCells:
 
     def _read(self) -> None:
         for task in self._waiting:
-            if task.dataset not in self._texts:
+            if task.dataset not in self._gold:
                 opened = self.datasets[task.dataset]
-                self._texts[task.dataset] = DatasetText.of(opened, self._options[task.dataset])
-        outcomes = self._engine.map(read_cell, self._waiting, self._texts)
+                self._gold[task.dataset] = _read_dataset(opened, self._options[task.dataset])
+        outcomes = self._engine.map(read_cell, self._waiting, self._gold)
         for outcome in outcomes:
             if isinstance(outcome, str):
                 self._errors.append(outcome)
@@ -400,9 +382,9 @@ class InMemoryCells:
     def computed(self) -> Iterator[CellResult]:
         """The results of these cells; each dataset is prepared only once."""
         prepared = {
-            name: text.gold.prepared(**_settings(self.datasets[name], self._options[name]))
-            for name, text in self._texts.items()
-            if text.gold is not None
+            name: gold.prepared(**_settings(self.datasets[name], self._options[name]))
+            for name, gold in self._gold.items()
+            if isinstance(gold, ReadGold)
         }
         return self._engine.map(compute_cell, self._done, prepared)
 
@@ -414,7 +396,7 @@ class PartedCells:
     """
 
     def __init__(
-        self, manifest: Manifest, datasets: Sequence[FoundDataset], engine: Engine, *, memory: int
+        self, manifest: Manifest, datasets: Sequence[DatasetFiles], engine: Engine, *, memory: int
     ) -> None:
         self._engine = engine
         self._memory = max(memory // max(len(datasets), 1), LEAST_MEMORY)
@@ -448,7 +430,7 @@ class PartedCells:
         """The cells grouped by dataset; those of one dataset are consecutive."""
         return [(name, list(tasks)) for name, tasks in groupby(self._tasks, lambda task: task.dataset)]
 
-    def _parted(self, opened: OpenedDataset, options: Options, tasks: Sequence[CellTask]) -> PartedDataset:
+    def _parted(self, opened: DatasetFiles, options: Options, tasks: Sequence[CellTask]) -> PartedDataset:
         """Scan the files of a dataset and of all runs of its cells once."""
         reading = _reading(options)
         gold = _gold(opened, reading)
@@ -457,9 +439,8 @@ class PartedCells:
         whole = Reader(**reading).read(gold) if any(task.answers is not None for task in tasks) else None
         columns: dict[str, object] = {}
         for number, task in enumerate(tasks):
-            runs = runs_of(task, reading, whole)
-            self._hints[task.key] = runs.hints
-            columns |= {_column(number, at): source for at, source in enumerate(runs.sources.values())}
+            sources, self._hints[task.key] = runs_of(task, reading, whole)
+            columns |= {_column(number, at): source for at, source in enumerate(sources.values())}
         return PartedDataset.of(
             opened.dataset.name, whole or gold, columns, [file.source(reading) for file in opened.train],
             memory=self._memory, engine=self._engine, reading=reading,
@@ -505,11 +486,11 @@ def run_cells(
     cells: list[StudyCell] = []
     tasks: list[CellTask] = []
     for found_cell in all_cells:
-        opened = found_cell.opened(hold=bound is None)
-        cells.append(opened.cell)
-        if not opened.runs:
+        cell = found_cell.opened(hold=bound is None)
+        cells.append(cell.without_data())
+        if not cell.runs:
             continue
-        task = _task(manifest, waiting.datasets[found_cell.dataset], opened, cache)
+        task = _task(manifest, waiting.datasets[cell.dataset], cell, cache)
         tasks.append(task.without_data())
         cached = Cache(cache).get(task.key, CellResult) if cache is not None else None
         if cached is None:
@@ -572,7 +553,7 @@ def _with_notes_on_labels(
     return noted
 
 
-def _bound(manifest: Manifest, cells: Sequence[FoundCell], memory: int | None) -> int | None:
+def _bound(manifest: Manifest, cells: Sequence[StudyCell], memory: int | None) -> int | None:
     """The memory for parts in bytes, if requested or if some cell would not fit into memory; else None."""
     if memory is not None:
         return memory
@@ -589,7 +570,7 @@ def _bound(manifest: Manifest, cells: Sequence[FoundCell], memory: int | None) -
     return None
 
 
-def _settings(opened: OpenedDataset, options: Options) -> Options:
+def _settings(opened: DatasetFiles, options: Options) -> Options:
     """The keywords of `evaluate`, apart from those for reading, that all cells of a dataset share."""
     settings = {key: value for key, value in options.items() if not _of_reading(key)}
     file = opened.vocabulary
@@ -637,27 +618,6 @@ class PairOptions(TypedDict):
     others: int
 
 
-class PairTask(Struct, frozen=True):
-    """The systems of one dataset to test against each other."""
-
-    key: str
-    name: str
-    units: Mapping[str, UnitCounts]
-    scores: Mapping[str, Sequence[SystemScores]]  # of every run
-    pairs: tuple[tuple[str, str], ...]
-    options: PairOptions
-    cache: Path | None
-    memory: int | None  # a bound on the memory for shuffles, in bytes
-
-
-def compute_pairs(task: PairTask) -> PairedTests:
-    """Test the systems of one dataset against each other, and store the result in the cache, if any."""
-    tests = paired(task.units, task.pairs, scores=task.scores, memory=task.memory, **task.options)
-    if task.cache is not None:
-        Cache(task.cache).put(task.key, tests)
-    return tests
-
-
 def run_pairs(
     manifest: Manifest,
     tasks: Sequence[CellTask],
@@ -669,7 +629,7 @@ def run_pairs(
 ) -> dict[str, PairedTests]:
     """The paired tests between systems, by dataset, corrected over the family they are in."""
     results: dict[str, PairedTests] = {}
-    fresh = []
+    fresh: dict[str, tuple[str, Callable[[], PairedTests]]] = {}  # by dataset, with the key in the cache
     family = manifest.settings.get("family", FAMILIES[0])
     asked = _asked_pairs(manifest, tasks)
     all_options: dict[str, PairOptions] = {}
@@ -700,11 +660,14 @@ def run_pairs(
             continue
         units = {task.system: cells[task.key].units for task in dataset_tasks}
         scores = {task.system: list(cells[task.key].runs.values()) for task in dataset_tasks}
-        fresh.append(PairTask(key, dataset.name, units, scores, pairs, options, cache, memory))
+        compute = partial(paired, units, pairs, scores=scores, memory=memory, **options)
+        fresh[dataset.name] = key, compute
     # In sequence: the shuffles of a dataset are held in memory, and two datasets at once would double that.
-    for number, task in enumerate(fresh, start=1):
-        results[task.name] = compute_pairs(task)
-        progress(f"{number}/{len(fresh)} {task.name}: systems compared")
+    for number, (name, (key, tests_of)) in enumerate(fresh.items(), start=1):
+        results[name] = tests_of()
+        if cache is not None:
+            Cache(cache).put(key, results[name])
+        progress(f"{number}/{len(fresh)} {name}: systems compared")
 
     def again(
         name: str, pairs: Sequence[tuple[str, str]], shuffles: int, others: Sequence[float]
@@ -716,17 +679,16 @@ def run_pairs(
         key = key_of(
             "again", program(), {task.system: task.key for task in own}, pairs, shuffles, others, given
         )
-        kept = Cache(cache).get(key, TestedAgain) if cache is not None else None
+        kept = Cache(cache).get(key, tuple[Comparison, ...]) if cache is not None else None
         if kept is None:
-            rows = shuffled_again(
+            kept = shuffled_again(
                 {task.system: cells[task.key].units for task in own}, pairs, others, resamples=shuffles,
                 seed=given["seed"], confidence=given["confidence"], correction=given["correction"],
                 primary=given["primary"], memory=memory,
             )  # fmt: skip
-            kept = TestedAgain(rows)
             if cache is not None:
                 Cache(cache).put(key, kept)
-        return kept.comparisons
+        return kept
 
     ordered = {
         dataset.name: results[dataset.name] for dataset in manifest.datasets if dataset.name in results
@@ -734,12 +696,6 @@ def run_pairs(
     return corrected(
         ordered, correction=manifest.settings.get("correction", CORRECTION), family=family, again=again
     )
-
-
-class TestedAgain(Struct, frozen=True):
-    """Pairs of one dataset that were tested again, with more shuffles."""
-
-    comparisons: tuple[Comparison, ...]
 
 
 def _asked_pairs(manifest: Manifest, tasks: Sequence[CellTask]) -> dict[str, tuple[tuple[str, str], ...]]:

@@ -131,7 +131,7 @@ def study_of(
         name: value for name, value in read.settings.items() if name in how.keywords and name != "examples"
     }
     datasets = [found_dataset(read, dataset).opened(hold=False) for dataset in read.datasets]
-    cells = [cell.opened(hold=False).cell for cell in found_cells(read)]
+    cells = [cell.opened(hold=False) for cell in found_cells(read)]
     plan = plan_of(datasets, cells)
     asking: dict[str, Callable[..., Any]] = {}
     rules: dict[str, LabelRules] = {}
@@ -151,7 +151,7 @@ def study_of(
             for key in reading:
                 if key not in how.reading:
                     raise unknown(f"key of a manifest for spanwise {verb}", key, how.reading)
-        train = [file.path for file in (one.file for one in dataset.train)]
+        train = [file.path for file in dataset.train]
         given = {
             **shared,
             **reading,
@@ -159,7 +159,7 @@ def study_of(
             "train": (train if len(train) > 1 else train[0]) if train else None,
         }
         rules[name] = rules_of(given)
-        asking[name] = _asking(how, name, dataset.test.file.path, _sources(files), given)
+        asking[name] = _asking(how, name, dataset.test.path, _sources(files), given)
     documents: dict[str, Any] = {}
     missing: dict[str, list[MissingLabel]] = {}
     for name, ask in asking.items():
