@@ -70,7 +70,7 @@ def test_the_demo_shows_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["demo", str(tmp_path), "--tuples", "--color", "never"]) == 0
     shown = capsys.readouterr().out
     assert "found      it is weakest in direction: tail first, F1" in shown
-    assert "found      it is weakest in tokens between the arguments: ≥ 19, F1" in shown
+    assert "found      it is weakest in tokens between arguments: ≥ 19, F1" in shown
     assert "NOT found" not in shown
     assert {"result.json", "report.html"} <= {path.name for path in tmp_path.iterdir()}
 

@@ -12,11 +12,15 @@ from msgspec import UNSET
 
 import spanwise
 from spanwise.cli.main import main
+from spanwise.demo.tuples import generate_tuples
 from spanwise.document.loading import load
 from spanwise.document.tuples import Tuples
 from spanwise.engines import Processes
 from spanwise.errors import ChoiceError, InputError
 from spanwise.relations import _parts, check_floors
+from spanwise.reports.html.arcs import arc_quote
+from spanwise.views import view
+from spanwise.views.cells import ArcQuote
 
 Record = dict[str, Any]
 
@@ -355,3 +359,32 @@ def test_runs_of_a_system_are_averaged_and_tested_together(tmp_path: Path) -> No
     saved.write_text(json.dumps(damaged), encoding="utf-8")
     with pytest.raises(InputError, match="a run is not among the systems"):
         load(saved)
+
+
+def test_long_units_are_drawn_line_by_line() -> None:
+    sentence = ["Ida", "runs", "Marrow", "in", "the", "old", "town", "by", "the", "sea", "."]
+    mentions = [mention(f"m{at}", 11 * at, 11 * at + 1, f"L{at}") for at in range(12)]
+    gold = {"tokens": sentence * 12, "mentions": mentions, "tuples": [relation("far", "m0", "m11")]}
+    document = scored([gold], [{**gold, "tuples": [relation("near", "m0", "m1")]}])
+    (quote,) = (
+        block
+        for section in view(document).on("page")
+        for block in section.blocks
+        if isinstance(block, ArcQuote)
+    )
+    drawn = str(arc_quote(quote)).partition("<ul>")[0]
+    assert drawn.count("<svg") == 2  # the lines between have no end of an arc
+    assert [drawn.count(f">{kind}<") for kind in ("far", "✗ near")] == [2, 1]
+    assert drawn.count("✓ L0<") == drawn.count("✓ L11<") == 1
+    assert "tokens without a tuple" in drawn
+    assert "L5" not in drawn
+
+
+def test_the_screen_says_what_to_do_and_where_a_system_is_weak(tmp_path: Path) -> None:
+    demo = generate_tuples(tmp_path, documents=150)
+    document = spanwise.tuples(demo.gold, dict(demo.systems), undirected="sibling_of", resamples=200)
+    text = document.to_text(width=100)
+    assert "backwards: weak where direction is tail first." in text
+    assert "nearsighted: weak where tokens between arguments is" in text
+    missed = document.systems["nearsighted"].outcomes.gold["missed"]
+    assert f"{missed:,} tuples were missed though their mentions were found: up to +" in text

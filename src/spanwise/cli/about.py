@@ -74,6 +74,7 @@ def _run_demo_of_tuples(args: argparse.Namespace) -> int:
     """Make relations and two flawed systems, score them, and show whether the planted flaws are found."""
     from spanwise.demo.tuples import UNDIRECTED, generate_tuples, tuple_verdicts
     from spanwise.relations import tuples
+    from spanwise.views.tuples import ATTRIBUTES
 
     demo = generate_tuples(args.folder, documents=args.sentences, seed=args.seed)
     if args.only_files:
@@ -91,21 +92,14 @@ def _run_demo_of_tuples(args: argparse.Namespace) -> int:
     for verdict in tuple_verdicts(document):
         lines.append(f"  {verdict.system}\n    planted    {verdict.weakness}")
         part = verdict.part
-        where = "no part" if part is None else f"{_ATTRIBUTES[part.attribute]}: {part.value}"
+        where = (
+            "no part" if part is None else f"{ATTRIBUTES.get(part.attribute, part.attribute)}: {part.value}"
+        )
         score = "" if part is None else f", F1 {100 * (part.f1 or 0.0):.1f}, p = {part.p:.3f}"
         lines.append(f"    {'found' if verdict.found else 'NOT found':11}it is weakest in {where}{score}")
     by_hand = " \\\n    ".join(parts)
     sys.stdout.write("\n".join(lines) + f"\n\n To run this evaluation yourself:\n  {by_hand}\n")
     return 0
-
-
-_ATTRIBUTES = {
-    "distance": "tokens between the arguments",
-    "direction": "direction",
-    "type": "type",
-    "labels": "labels of the arguments",
-    "type_frequency": "tuples of the type in training",
-}
 
 
 def _list_files(demo: Demo) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -23,6 +23,8 @@ from spanwise.views.cells import (
     Paragraphs,
     Phrase,
     ShareBar,
+    Strip,
+    StripAxis,
 )
 from spanwise.views.sentences import NOT_APART, compared_sentence, sentence_p
 
@@ -47,8 +49,8 @@ EVENTS = {
     "argument_classified": "argument classified",
 }
 ATTRIBUTES = {
-    "distance": "tokens between fillers",
-    "sentence_distance": "sentences between fillers",
+    "distance": "tokens between arguments",
+    "sentence_distance": "sentences between arguments",
     "arguments": "number of arguments",
     "type_frequency": "type in training",
     "direction": "direction",
@@ -56,6 +58,7 @@ ATTRIBUTES = {
 }
 MOST_TYPES = 20
 MOST_SENTENCES = 2  # on a screen
+MOST_TASKS = 3  # of each system, beside where it is weak and what it has seen
 
 
 def tuples_view(document: Tuples) -> View:
@@ -72,8 +75,10 @@ def tuples_view(document: Tuples) -> View:
     if document.runs:
         own = {name: document.systems[name] for name in names}
         first = replace(document, systems=own, comparisons=())
+    tasks = tuple(_tasks(first))
     sections = [
         Section("verdict", cells.words(""), (Paragraphs((verdict, *statements)),), on=SCREEN),
+        *_what_to_do(tasks),
         *_over_runs(document),
         _criteria(first),
         _outcomes(first),
@@ -87,7 +92,7 @@ def tuples_view(document: Tuples) -> View:
         verdict=verdict,
         statements=statements,
         sections=(*sections, _paper(document), _differences(document)),
-        findings=tuple(_tasks(first)),
+        findings=tasks,
         inputs=document.inputs,
         systems=tuple(names),
     )
@@ -100,7 +105,7 @@ def _verdict(document: Tuples) -> cells.Clause:
     name = CRITERIA[document.criterion][0]
     if document.comparisons:
         settings = usual_settings(unit=document.settings.unit, correction=document.settings.correction)
-        worded = [compared_sentence(one, settings, f"F1 ({name})") for one in document.comparisons]
+        worded = [compared_sentence(one, settings, _f1(name)) for one in document.comparisons]
         found = " ".join(filter(None, worded))
         if found:
             return cells.literal(found)
@@ -109,12 +114,18 @@ def _verdict(document: Tuples) -> cells.Clause:
     return cells.joined([_alone(document, system) for system in document.systems])
 
 
+def _f1(name: str) -> str:
+    """How the F1 of a criterion is called: *strict F1 (Rel+)*."""
+    first, _, rest = name.partition(" ")
+    return f"{first} F1 {rest}".strip()
+
+
 def _mean(document: Tuples, name: str) -> cells.Clause:
     own = document.runs[name] if document.runs else None
     mean = own.mean[document.criterion]["f1"] if own else None
     over = words.plural(len(own.systems) if own else 0, "run")
     return cells.words(
-        "{}: " + f"mean F1 {words.points(mean)} {CRITERIA[document.criterion][0]} over {over}.", name
+        "{}: " + f"mean {_f1(CRITERIA[document.criterion][0])} {words.points(mean)} over {over}.", name
     )
 
 
@@ -126,7 +137,7 @@ def _alone(document: Tuples, name: str) -> cells.Clause:
     spans = system.criteria["boundaries"].overall.f1
     beside = "" if document.criterion == "boundaries" else f"; {words.points(spans)} by spans alone (Rel)"
     return cells.words(
-        "{}: " + f"F1 {words.points(chosen.f1)}{within} {CRITERIA[document.criterion][0]}{beside}.", name
+        "{}: " + f"{_f1(CRITERIA[document.criterion][0])} {words.points(chosen.f1)}{within}{beside}.", name
     )
 
 
@@ -148,47 +159,62 @@ def _compared(document: Tuples) -> Iterator[str]:
 
 
 def _tasks(document: Tuples) -> Iterator[Remark]:
-    """What to do about each system, the largest gain first."""
+    """What to do about each system: where it is weak, and the errors that cost most; then seen facts."""
     for name, system in document.systems.items():
-        tasks: list[tuple[float, Remark]] = []
-        strict, spans = (system.criteria[one].overall for one in ("strict", "boundaries"))
         who = f"{name}: " if len(document.systems) > 1 else ""
-        labels = spans.correct - strict.correct
-        if labels and strict.f1 is not None and spans.f1 is not None:
-            gain = spans.f1 - strict.f1
-            tasks.append((gain, Remark(
-                f"{who}fix the labels of mentions.",
-                f"{words.plural(labels, 'tuple')} with the right type and spans have another label only: up "
-                f"to +{words.points(gain)} F1, all that lies between Rel+ and Rel.",
-            )))  # fmt: skip
-        missed, cost = system.outcomes.gold["mention missed"], system.gains["mention missed"].gain
-        if missed and cost is not None:
-            tasks.append((cost, Remark(
-                f"{who}find more mentions.",
-                f"{words.plural(missed, 'tuple')} without one of their mentions: up to "
-                f"+{words.points(cost)} F1.",
-            )))  # fmt: skip
-        cost = system.gains["filler"].gain
-        if system.outcomes.roles and cost is not None:
-            role, number = next(iter(system.outcomes.roles.items()))
-            tasks.append((cost, Remark(
-                f"{who}look at the role {role}.",
-                f"It is wrong in {number:,} of {words.plural(system.outcomes.gold['filler'], 'tuple')} "
-                f"with a wrong argument, which cost {words.points(cost)} F1 in all.",
-            )))  # fmt: skip
-        if system.seen is not UNSET and system.seen.SEEN.tuples:
-            tasks.append((0.0, Remark(
-                f"{who}report seen facts apart.",
-                f"{words.plural(system.seen.SEEN.tuples, 'gold fact')} are in training too; without right "
-                f"predictions of them F1 is {words.points(system.seen.ign.f1)} (Ign-F1).",
-            )))  # fmt: skip
         for one in system.weak[:1]:
-            tasks.append((0.0, Remark(
+            yield Remark(
                 f"{who}weak where {ATTRIBUTES.get(one.attribute, one.attribute)} is {one.value}.",
                 f"F1 {words.points(one.f1)} [{words.interval(one.interval)}] on "
                 f"{words.plural(one.gold, 'gold tuple')}, p {sentence_p(one.p)} (the worst of {one.of}).",
-            )))  # fmt: skip
-        yield from (remark for _, remark in sorted(tasks, key=lambda task: -task[0]))
+            )
+        costly = sorted(_costly(system), key=lambda task: -task[0])
+        for gain, what, why in costly[:MOST_TASKS]:
+            yield Remark(f"{who}{what}.", f"{why}: up to +{words.points(gain)} F1.")
+        if system.seen is not UNSET and system.seen.SEEN.tuples:
+            yield Remark(
+                f"{who}report seen facts apart.",
+                f"{words.plural(system.seen.SEEN.tuples, 'gold fact')} are in training too; without right "
+                f"predictions of them F1 is {words.points(system.seen.ign.f1)} (Ign-F1).",
+            )
+
+
+def _costly(system: SystemTuples) -> Iterator[tuple[float, str, str]]:
+    """What would raise F1, by how much, what to do, and what shows it."""
+    strict, spans = (system.criteria[one].overall for one in ("strict", "boundaries"))
+    labels = spans.correct - strict.correct
+    if labels and strict.f1 is not None and spans.f1 is not None:
+        why = f"{words.plural(labels, 'tuple')} with the right type and spans have another label only"
+        yield spans.f1 - strict.f1, "fix the labels of mentions", f"{why}, all that lies between Rel+ and Rel"
+    gold, invented = system.outcomes.gold, system.outcomes.predicted["spurious"]
+    role, wrong = next(iter(system.outcomes.roles.items()), ("", 0))
+    for kind, times, what, why in (
+        ("type", gold["type"], "tell types apart", "with the right fillers have another type"),
+        ("mention missed", gold["mention missed"], "find more mentions", "lack one of their mentions"),
+        ("missed", gold["missed"], "find more tuples", "were missed though their mentions were found"),
+        ("spurious", invented, "invent fewer tuples", "are like nothing in gold"),
+        ("filler", gold["filler"], f"look at the role {role}",
+         f"have a wrong argument, {wrong:,} of them this one"),
+    ):  # fmt: skip
+        gain = system.gains[kind].gain
+        if times and gain:
+            yield gain, what, f"{words.plural(times, 'tuple')} {why}"
+
+
+def _what_to_do(tasks: Sequence[Remark]) -> Iterator[Section]:
+    """The tasks on a screen; a page begins with them."""
+    if tasks:
+        blocks = [
+            block
+            for task in tasks
+            for block in (
+                Paragraphs((cells.literal(task.strong),), "strong"),
+                Paragraphs((cells.literal(task.rest),), "faint", indent=4),
+            )
+        ]
+        yield Section(
+            "tasks", cells.words("What to do"), tuple(blocks), "up to: if all were right", on=SCREEN
+        )
 
 
 # ---- tables ----------------------------------------------------------------------------------------------
@@ -206,13 +232,18 @@ def _over_runs(document: Tuples) -> Iterator[Section]:
             spread = "" if std is None else f" ±{words.points(std)}"
             row.append(Number(mean, words.points(mean) + spread))
         rows.append([*row, *_test_cells(document, ("criteria", criterion, "overall", "f1"))])
+    paths = [("criteria", one, "overall", "f1") for one in CRITERIA]
     columns = [Column("criterion", least=18)]
     columns += [
         Column(f"{name} ({len(own.systems)})", right=True, names=True) for name, own in document.runs.items()
     ]
     note = "mean F1 ± standard deviation (runs); below, the first run of each"
     yield Section(
-        "runs", cells.words("Over runs"), (Grid([*columns, *_test_columns(document)], rows),), note, on=SHOWN
+        "runs",
+        cells.words("Over runs"),
+        (Grid([*columns, *_test_columns(document, paths)], rows),),
+        note,
+        on=SHOWN,
     )
 
 
@@ -234,14 +265,23 @@ def _test_cells(document: Tuples, path: tuple[str, ...]) -> list[Cell]:
         return []
     test = document.comparisons[0].score(path)
     if test is None or test.p_corrected is None:
-        return [Number(None, ""), Phrase("", "faint")]
+        return [Number(None, ""), Strip(None, None), Phrase("", "faint")]
     better = document.comparisons[0].systems[0 if (test.difference or 0) > 0 else 1]
     said = f"{better} better" if test.significant else NOT_APART
-    return [cells.signed(test.difference), Phrase(f"{said}, p {sentence_p(test.p_corrected)}", "faint")]
+    return [
+        cells.signed(test.difference), Strip(test.difference, test.interval),
+        Phrase(f"{said}, p {sentence_p(test.p_corrected)}", "faint"),
+    ]  # fmt: skip
 
 
-def _test_columns(document: Tuples) -> list[Column]:
-    return [Column("difference", right=True), Column("", rank=1)] if len(document.comparisons) == 1 else []
+def _test_columns(document: Tuples, paths: Iterable[tuple[str, ...]]) -> list[Column]:
+    """The columns of a difference, which is drawn on a page beside the line at zero."""
+    if len(document.comparisons) != 1:
+        return []
+    tests = [test for path in paths if (test := document.comparisons[0].score(path)) is not None]
+    reach = [end for test in tests for end in test.interval or () if end is not None]
+    axis = StripAxis((0.0, *reach), 0.0)
+    return [Column("difference", right=True), Column("0 in grey", axis=axis, on=PAGE), Column("", rank=1)]
 
 
 def _criteria(document: Tuples) -> Section:
@@ -254,18 +294,20 @@ def _criteria(document: Tuples) -> Section:
             *_test_cells(document, ("criteria", criterion, "overall", "f1")),
             Phrase(about, "faint"),
         ])  # fmt: skip
+    # Under `type`, systems often differ so much that nothing else could be seen on the same axis.
+    drawn = [one for one in CRITERIA if one != "type" or one == document.criterion]
+    paths = [("criteria", one, "overall", "f1") for one in drawn]
     columns = [
-        Column("criterion", least=18), *_score_columns(document), *_test_columns(document),
+        Column("criterion", least=18), *_score_columns(document), *_test_columns(document, paths),
         Column("what must be equal", rank=3, least=16),
     ]  # fmt: skip
-    note = "F1; ◂ is the one that the verdict is about"
-    if document.comparisons:
-        note += "; the others belong to the secondary tests"
+    note = "F1; the verdict is about ◂" + (", the other tests are secondary" if document.comparisons else "")
     return Section("criteria", cells.words("Which F1 is this?"), (Grid(columns, rows),), note, on=SHOWN)
 
 
 def _outcomes(document: Tuples) -> Section:
     systems = document.systems.values()
+    bars = len(systems) <= 2
     rows: list[Sequence[Cell]] = []
     listed = [(key, *told, "gold") for key, told in GOLD_OUTCOMES.items()]
     listed.append(("spurious", "invented", "predicted, like nothing in gold", "predicted"))
@@ -275,14 +317,14 @@ def _outcomes(document: Tuples) -> Section:
             gain = system.gains[key].gain if key in system.gains else None
             row += [cells.count(getattr(system.outcomes, side)[key])]
             row += [cells.signed(gain, "mark") if gain is not None else Number(None, "")]
-            if len(document.systems) == 1:
+            if bars:
                 row.append(ShareBar(_share(system, key, side)))
         rows.append([*row, Phrase(about, "faint")])
     columns = [Column("what became of it", least=12)]
     for name in document.systems:
         columns += [Column(name, right=True, names=True), Column("to gain", right=True)]
-        if len(document.systems) == 1:
-            columns.append(Column(least=6, most=16, rank=2))
+        if bars:
+            columns.append(Column(least=6, most=16, rank=2, on=SHOWN if len(systems) == 1 else PAGE))
     columns.append(Column(rank=1, least=16))
     blocks: list[Block] = [Grid(columns, rows)]
     for name, system in document.systems.items():
@@ -320,10 +362,11 @@ def _types(document: Tuples) -> Section:
     macro: list[Cell] = []
     for one in systems:
         macro += [cells.points(one.macro.f1, "strong"), Phrase("", "faint")]
-    untested: list[Cell] = [Number(None, ""), ""] if len(document.comparisons) == 1 else []
+    untested: list[Cell] = [Number(None, ""), Strip(None, None), ""] if len(document.comparisons) == 1 else []
     rows.append([Phrase("macro average", "faint"), "", *macro, *untested])
     columns = [Column("type", least=13), Column("gold", right=True)]
-    columns += [*_score_columns(document), *_test_columns(document)]
+    paths = [("criteria", document.criterion, "types", kind, "f1") for kind in known]
+    columns += [*_score_columns(document), *_test_columns(document, paths)]
     note = f"F1, {CRITERIA[document.criterion][0]}; {words.plural(first.overall.gold, 'gold tuple')}"
     return Section(
         "types", cells.words("By type"), (Grid(columns, rows, MOST_TYPES, "types"),), note, on=SHOWN

@@ -1,20 +1,26 @@
-"""Sentences drawn with spans and arcs as SVG: gold above the words, a system below."""
+"""Sentences drawn with spans and arcs as SVG, line by line: gold above the words, a system below."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from unicodedata import east_asian_width
 
 from markupsafe import Markup
 
+from spanwise.reports._charts import width_of
 from spanwise.streams import visible
 from spanwise.views.cells import Arc, ArcQuote, ArcSide
 
-_CHARACTER = 7.6  # the width of a character of a word
-_SMALL = 6.4  # and of a label
+_WORD = 14.5  # the sizes of words and of labels, which are bold, as `width_of` takes them
+_LABEL = 14.0
+_PAD = 6.4
 _BLANK = 7.0
 _BOX = 17.0  # the height of a span
 _STEP = 22.0  # between levels of arcs
 _MARGIN = 8.0
+_LINE = 740.0  # the width at which a line ends
+_STOPS = frozenset(".!?。！？")
+_BEFORE, _AFTER = -1, -2  # ends of arcs on a line before, or after
 
 
 def arc_quote(quote: ArcQuote) -> Markup:
@@ -29,7 +35,70 @@ def arc_quote(quote: ArcQuote) -> Markup:
         '<div class="leaking arcs"><p class="about"><bdi>{}</bdi></p>'
         '<div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div>'
         "<ul>{}</ul></div>"
-    ).format(visible(quote.source), visible(" ".join(quote.tokens)), _drawing(quote), remarks)
+    ).format(
+        visible(quote.source), visible(" ".join(quote.tokens)), Markup("").join(_drawn_lines(quote)), remarks
+    )
+
+
+def _drawn_lines(quote: ArcQuote) -> Iterator[Markup]:
+    """The lines with an arc; a note stands for those without one."""
+    left_out = 0
+    lines = [_line(quote, first, last) for first, last in _lines(quote)]
+    for line in [*lines, None]:
+        if line is None or line.above.arcs or line.below.arcs:
+            if left_out:
+                yield Markup('<p class="note">… {} tokens without a tuple …</p>').format(f"{left_out:,}")
+            left_out = 0
+            if line is not None:
+                yield _drawing(line)
+        else:
+            left_out += len(line.tokens)
+
+
+def _lines(quote: ArcQuote) -> Iterator[tuple[int, int]]:
+    """The first token of each line, and the one after its last: no span is cut; if possible, no sentence."""
+    widths = _widths(quote)
+    inside = [False] * (len(widths) + 1)
+    for side in (quote.above, quote.below):
+        for start, end, *_ in side.spans:
+            inside[start + 1 : min(end, len(widths))] = [True] * (min(end, len(widths)) - start - 1)
+    first = cut = whole = 0  # where the line begins, and where it may end: anywhere, or after a sentence
+    width = at_cut = at_whole = 0.0
+    for at, own in enumerate(widths):
+        if at > first and not inside[at]:
+            cut, at_cut = at, width
+            if quote.tokens[at - 1] in _STOPS:
+                whole, at_whole = at, width
+        if width + own > _LINE and cut > first:
+            end, before = (whole, at_whole) if at_whole > _LINE / 2 and whole > first else (cut, at_cut)
+            yield first, end
+            first, width, at_cut, at_whole = end, width - before, at_cut - before, 0.0
+        width += own + _BLANK
+    if first < len(widths):
+        yield first, len(widths)
+
+
+def _line(quote: ArcQuote, first: int, last: int) -> ArcQuote:
+    """A line as a quote of its own; an arc may begin, or end, on another one."""
+
+    def side_of(side: ArcSide) -> ArcSide:
+        kept = [number for number, span in enumerate(side.spans) if first <= span[0] < last]
+        here = {number: at for at, number in enumerate(kept)}
+
+        def end_of(number: int) -> int:
+            return here.get(number, _BEFORE if side.spans[number][0] < first else _AFTER)
+
+        spans = [(start - first, end - first, label, found) for start, end, label, found in side.spans]
+        return ArcSide(
+            tuple(spans[number] for number in kept),
+            tuple(
+                Arc(end_of(arc.start), end_of(arc.end), arc.label, arc.right)
+                for arc in side.arcs
+                if arc.start in here or arc.end in here
+            ),
+        )
+
+    return ArcQuote(quote.source, quote.tokens[first:last], side_of(quote.above), side_of(quote.below), ())
 
 
 def _drawing(quote: ArcQuote) -> Markup:
@@ -45,7 +114,7 @@ def _drawing(quote: ArcQuote) -> Markup:
     parts = [
         _side(quote.above, left, right, above, rows[0], top, -1),
         *(
-            Markup('<text x="{}" y="{}" textLength="{}" lengthAdjust="spacingAndGlyphs">{}</text>').format(
+            Markup('<text x="{}" y="{}" textLength="{}" lengthAdjust="spacing">{}</text>').format(
                 _number(start), _number(base), _number(end - start), visible(token)
             )
             for token, start, end in zip(quote.tokens, left, right, strict=True)
@@ -57,20 +126,41 @@ def _drawing(quote: ArcQuote) -> Markup:
     )
 
 
-def _columns(quote: ArcQuote) -> tuple[list[float], list[float]]:
-    """Where each token begins and ends; tokens under a short span make room for its label."""
-    widths = [max(1, len(visible(token))) * _CHARACTER for token in quote.tokens]
+def _width(text: str, size: float = _WORD) -> float:
+    """About how wide a text is."""
+    full = sum(east_asian_width(one) in "WF" for one in text)
+    return max(width_of(text, size) + 0.4 * size * full, size / 3)
+
+
+def _small(label: str, more: int) -> float:
+    """About how wide a label is, with room for some more characters."""
+    return _width(label, _LABEL) + more * _PAD
+
+
+def _label_at(one: float, other: float, half: float, right: Sequence[float]) -> float:
+    """The middle of the label of an arc, which stays within the drawing."""
+    return min(max((one + other) / 2, half), max(half, right[-1] + _MARGIN - half))
+
+
+def _widths(quote: ArcQuote) -> list[float]:
+    """The room of each token; tokens under a short span make room for its label."""
+    widths = [_width(visible(token)) for token in quote.tokens]
     for side in (quote.above, quote.below):
         for start, end, label, _ in side.spans:
             end = min(end, len(widths))
-            needed = (len(label) + 4) * _SMALL
+            needed = _small(label, 4)
             lacking = needed - sum(widths[start:end]) - _BLANK * (end - start - 1)
             if lacking > 0 and end > start:
                 widths[end - 1] += lacking
+    return widths
+
+
+def _columns(quote: ArcQuote) -> tuple[list[float], list[float]]:
+    """Where each token begins and ends."""
     left, right, at = [], [], _MARGIN
-    for width, token in zip(widths, quote.tokens, strict=True):
+    for width, token in zip(_widths(quote), quote.tokens, strict=True):
         left.append(at)
-        right.append(at + max(1, len(visible(token))) * _CHARACTER)
+        right.append(at + _width(visible(token)))
         at += width + _BLANK
     return left, right
 
@@ -89,6 +179,8 @@ def _rows(side: ArcSide) -> list[int]:
 
 
 def _middle(side: ArcSide, number: int, left: Sequence[float], right: Sequence[float]) -> float:
+    if number < 0:
+        return 0.0 if number == _BEFORE else right[-1] + _MARGIN
     start, end = side.spans[number][:2]
     return (left[start] + right[min(end, len(right)) - 1]) / 2
 
@@ -97,7 +189,7 @@ def _ends(side: ArcSide, arc: Arc, left: Sequence[float], right: Sequence[float]
     """Where an arc leaves and arrives; a little beside the middle, so that two arcs do not share a line."""
     one, other = (_middle(side, number, left, right) for number in (arc.start, arc.end))
     turn = 5 if other > one else -5 if other < one else 0
-    return one + turn, other - turn
+    return one + turn * (arc.start >= 0), other - turn * (arc.end >= 0)
 
 
 def _worded(arc: Arc, whose: str) -> str:
@@ -111,7 +203,8 @@ def _levels(side: ArcSide, left: Sequence[float], right: Sequence[float]) -> lis
     reach = []
     for arc in side.arcs:
         one, other = sorted(_ends(side, arc, left, right))
-        middle, half = (one + other) / 2, (len(arc.label) + 4) * _SMALL / 2
+        half = _small(arc.label, 4) / 2
+        middle = _label_at(one, other, half, right)
         reach.append((min(one, middle - half), max(other, middle + half)))
     placed: list[tuple[float, float, int]] = []
     for at in sorted(range(len(reach)), key=lambda at: reach[at][1] - reach[at][0]):
@@ -140,12 +233,16 @@ def _side(
         near = edge + direction * depth
         far = near + direction * (_STEP * (level + 1) - 8)
         kind = whose or ("right" if arc.right else "wrong")
-        middle, words = (one + other) / 2, _worded(arc, whose)
-        size = (len(words) + 1) * _SMALL
-        path = f"M{_number(one)} {_number(near)}V{_number(far)}H{_number(other)}V{_number(near)}"
+        words = _worded(arc, whose)
+        size = _small(words, 1)
+        middle = _label_at(one, other, size / 2, right)
+        path = f"M{_number(one)} {_number(near)}V{_number(far)}" if arc.start >= 0 else ""
+        path = f"{path or f'M{_number(one)} {_number(far)}'}H{_number(other)}"
+        path += f"V{_number(near)}" if arc.end >= 0 else ""
         tip = near - direction * 1
         wing = _number(tip + 6 * direction)
         head = f"M{_number(other - 4)} {wing}L{_number(other)} {_number(tip)}L{_number(other + 4)} {wing}z"
+        head = head if arc.end >= 0 else ""
         drawn = Markup(
             '<g class="arc {}"><path class="line" d="{}"/><path class="tip" d="{}"/>'
             '<rect x="{}" y="{}" width="{}" height="13"/><text x="{}" y="{}">{}</text></g>'
@@ -159,7 +256,7 @@ def _side(
     for (start, end, label, found), row in zip(side.spans, rows, strict=True):
         x, last = left[start], right[min(end, len(right)) - 1]
         middle = (x + last) / 2
-        half = max(last - x, (len(label) + 3) * _SMALL) / 2
+        half = max(last - x, _small(label, 3)) / 2
         y = edge + direction * (_BOX + 2) * row - (_BOX if direction < 0 else 0)
         kind = whose or ("right" if found else "wrong")
         mark = "" if whose else "✓ " if found else "✗ "

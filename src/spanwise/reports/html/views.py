@@ -250,6 +250,9 @@ def _strip(strip: Strip, axis: StripAxis) -> Markup:
     ]
     left, right, dot = place
     drawn = Markup("")
+    if axis.mark is not None:
+        at = round(100 * (100 * axis.mark - low) / (high - low), 2)
+        drawn += Markup('<rect class="mark" x="{}" y="0" width="0.6" height="10"/>').format(at)
     if left is not None and right is not None:
         band = '<rect class="band" x="{}" y="2" width="{}" height="6"/>'
         drawn += Markup(band).format(left, round(right - left, 2))
