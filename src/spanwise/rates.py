@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from spanwise.errors import ChoiceError
 
-PARTS = ("right", "false", "missed")
 MOST_BETA = 1000  # a larger β is recall
 _VAN_RIJSBERGEN = "van Rijsbergen (1979), Information Retrieval"
 _F_BETA = re.compile(r"f(\d+(?:\.\d+)?)")

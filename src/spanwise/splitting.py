@@ -103,8 +103,8 @@ def split(
             f"{whole.reading.path}: {number} {'document' if by_documents else 'sentence'} cannot be divided "
             f"into {2 + (dev > 0)} parts.\nGive more data."
         )
-    plan = _planned(whole, unit_of, Target(test / (1 - dev), targets), dev, seed)
-    rows = {name: ints(np.flatnonzero(plan.part == at)) for at, name in enumerate(PARTS)}
+    part_of, chance = _planned(whole, unit_of, Target(test / (1 - dev), targets), dev, seed)
+    rows = {name: ints(np.flatnonzero(part_of == at)) for at, name in enumerate(PARTS)}
     parts = {name: whole.take(sentences) for name, sentences in rows.items() if len(sentences)}
     paths, lost = (
         ({}, ()) if output is None else _written(annotations, parts, rows, Path(output), to, reading)
@@ -120,7 +120,7 @@ def split(
         ),
         shares={
             cast("Subset", subset): SplitShare(
-                asked=share, reached=reached[subset], random=_around(plan.chance[subset])
+                asked=share, reached=reached[subset], random=_around(chance[subset])
             )
             for subset, share in targets.items()
         },
@@ -159,15 +159,14 @@ def _units(whole: Annotation) -> tuple[Ints, bool]:
     return documents, True
 
 
-class _Plan(Struct, frozen=True, eq=False):
-    """The part of each sentence, and the shares of tough subsets in random splits."""
+def _planned(
+    whole: Annotation, unit_of: Ints, target: Target, dev: float, seed: int
+) -> tuple[Ints, Mapping[str, Sequence[float]]]:
+    """Draw the development part, then search for the test part among the rest.
 
-    part: Ints
-    chance: Mapping[str, Sequence[float]]
-
-
-def _planned(whole: Annotation, unit_of: Ints, target: Target, dev: float, seed: int) -> _Plan:
-    """Draw the development part, then search for the test part among the rest."""
+    Returns:
+        The part of each sentence, and the shares of tough subsets in random splits.
+    """
     units = int(unit_of[-1]) + 1
     sizes = np.bincount(unit_of, minlength=units)
     orders = np.argsort(draw_numbers(seed, "orders of units", RANDOM + 1, units), axis=1, kind="stable")
@@ -198,7 +197,7 @@ def _planned(whole: Annotation, unit_of: Ints, target: Target, dev: float, seed:
     part = np.where(kept_out, PARTS.index("dev"), PARTS.index("train"))
     part[left[chosen]] = PARTS.index("test")
     chance = {subset: [division.share(subset) for division in by_chance] for subset in target.shares}
-    return _Plan(ints(part[unit_of]), chance)
+    return ints(part[unit_of]), chance
 
 
 def _facts(name: str, part: Annotation, train: Annotation) -> DatasetFacts:

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from spanwise.gates import Outcome
 
 
-JUDGED = ("silver", "random_sample")  # passed on only if one of them is given
 MODELS = ("spacy", "hf", "trust")  # passed on only if there is a model
 NOT_WITH_RUNS = ("columns", "preset")  # options that apply only to a single run
 

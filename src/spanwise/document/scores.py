@@ -52,9 +52,6 @@ def code_of(words: str) -> str:
     return _CODES.get(" ".join(words.split()).casefold(), words)
 
 
-ScoreName: TypeAlias = Literal["precision", "recall", "f1"]
-
-
 class Bounded(DocumentPart, frozen=True, kw_only=True):
     """Scores with their confidence intervals.
 

@@ -75,23 +75,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Fitted(Struct, frozen=True, eq=False):
-    """The buckets of an attribute, the strategy that made them, and the mean ζ of the gold units."""
-
-    bucketing: Bucketing
-    strategy: str
-    zeta: float
-
-    @classmethod
-    def of(cls, attribute: Attribute, gold: Values, choices: Choices) -> Fitted:
-        """Fit buckets to the gold values, unless they are given."""
-        bucketing, strategy = _bucketing(attribute, gold, choices)
-        # Built-in attributes only count and compare; buckets of any others may reveal what is in the data.
-        if choices.redact and not is_built_in(attribute):
-            return cls(bucketing.redacted(), "redacted", math.nan)
-        return cls(bucketing, strategy, gold.zeta)
-
-
 class Facts(Struct, frozen=True, eq=False):
     """What is fixed before any system is counted: the attributes, their buckets and ζ."""
 
@@ -103,16 +86,22 @@ class Facts(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(
-        cls, attributes: Mapping[str, Attribute], fitted: Mapping[str, Fitted], absent: Mapping[str, str]
+        cls,
+        attributes: Mapping[str, Attribute],
+        gold: Mapping[str, Values],
+        choices: Choices,
+        absent: Mapping[str, str],
     ) -> Facts:
-        """Combine attributes that were fitted one by one."""
-        return cls(
-            attributes=dict(attributes),
-            bucketings={name: buckets.bucketing for name, buckets in fitted.items()},
-            strategies={name: buckets.strategy for name, buckets in fitted.items()},
-            zeta={name: buckets.zeta for name, buckets in fitted.items()},
-            absent=dict(absent),
-        )
+        """Fit buckets to the gold values of each attribute, unless they are given."""
+        bucketings, strategies, zeta = dict[str, Bucketing](), dict[str, str](), dict[str, float]()
+        for name, attribute in attributes.items():
+            bucketings[name], strategies[name] = _bucketing(attribute, gold[name], choices)
+            zeta[name] = gold[name].zeta
+            # Built-in attributes only count and compare; buckets of any others may reveal the data.
+            if choices.redact and not is_built_in(attribute):
+                bucketings[name], strategies[name] = bucketings[name].redacted(), "redacted"
+                zeta[name] = math.nan
+        return cls(dict(attributes), bucketings, strategies, zeta, dict(absent))
 
 
 class DatasetBlock(Struct, frozen=True, eq=False):
@@ -317,14 +306,11 @@ def fix_facts(
         recast = replace(shared, attributes={**shared.attributes, **categories})
         return fix_facts(recast, look_all, absent, progress)
     attributes = {name: _of_kind(attribute, looks) for name, attribute in shared.attributes.items()}
-    fitted = {
-        name: Fitted.of(attribute, _values(attribute, looks), shared.choices)
-        for name, attribute in attributes.items()
-    }
+    gold = {name: _values(attribute, looks) for name, attribute in attributes.items()}
     return replace(
         shared,
         attributes=attributes,
-        facts=Facts.of(attributes, fitted, absent),
+        facts=Facts.of(attributes, gold, shared.choices, absent),
         confusable=carried.confusable() if shared.tough else None,
     )
 

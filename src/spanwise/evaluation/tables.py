@@ -8,8 +8,8 @@ from typing import TypeVar
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from spanwise.attributes import Attribute, choose
 from spanwise.attributes import Side as AttributeSide
+from spanwise.attributes import choose
 from spanwise.buckets import Bucketing
 from spanwise.composition import input_entry
 from spanwise.corpus import with_one_labelling
@@ -172,13 +172,6 @@ def _alike(before: Choices, now: Choices) -> bool:
         getattr(before, name) == getattr(now, name)
         for name in ("lowercase", "vocabulary", "buckets", "edges", "redact")
     )
-
-
-def _same(known: Attribute, asked: Attribute) -> bool:
-    """Whether attributes of one name have the same values and buckets; the kind of a known one is fixed."""
-    fitting = asked.kind is None or asked.kind == known.kind
-    names = [name for name in Attribute.__struct_fields__ if name != "kind"]
-    return fitting and all(getattr(asked, name) == getattr(known, name) for name in names)
 
 
 def _together(known: Facts, new: Facts, names: Sequence[str]) -> Facts:

@@ -128,34 +128,30 @@ def _spans(content: _Bytes, borders: Ints, plain: Bools) -> tuple[Ints, Ints]:
     return start, end
 
 
-class _Listing(Struct, frozen=True, eq=False):
-    """The text `1, 2, 3, …`, in which the token list of every span is a substring."""
-
-    words: Words
-    offset: Ints  # the position of each token, and of one more
-
-
 @cache
-def _listing(size: int) -> _Listing:
+def _listing(size: int) -> tuple[Words, Ints]:
+    """The text `1, 2, 3, …`, in which the token list of every span is a substring, and where tokens begin."""
     tokens = [b"%d" % token for token in range(1, size + 1)]
     words = np.array(_words(b", ".join(tokens) + b" " * _WORD))  # copied: aligned words are faster
-    return _Listing(words, offsets([len(token) + 2 for token in tokens]))
+    return words, offsets([len(token) + 2 for token in tokens])
 
 
 def _check_lists(data: bytes, begin: Ints, stop: Ints, start: Ints, end: Ints, plain: Bools) -> None:
     """Mark lines as not plain if their token list is not the list of all tokens of their span."""
-    listing = _listing(1 << max(int(end.max(initial=0)).bit_length(), 7))  # powers of two: few are cached
+    all_words, offset = _listing(
+        1 << max(int(end.max(initial=0)).bit_length(), 7)
+    )  # powers of two: few are cached
     size = stop - begin
-    first = listing.offset[start]
-    same = size == listing.offset[end] - 2 - first
+    first = offset[start]
+    same = size == offset[end] - 2 - first
     # Most lists end within their first word.
     words = _words(data)
-    differing = words[begin] ^ listing.words[first]
+    differing = words[begin] ^ all_words[first]
     same &= (differing & _low(size)) == 0
     long = np.flatnonzero(same & (size > _WORD))
     if len(long):
         rest = begin[long] + _WORD, first[long] + _WORD
-        same[long] = _same(words, rest[0], listing.words, rest[1], size[long] - _WORD)
+        same[long] = _same(words, rest[0], all_words, rest[1], size[long] - _WORD)
     plain &= same | (size <= 0)
 
 

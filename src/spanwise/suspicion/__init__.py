@@ -52,7 +52,6 @@ from spanwise.suspicion._blocks import (
     CandidateRows,
     Judged,
     ListedPlace,
-    NumberedBlock,
     ShownEvidence,
     Voters,
     VotesContext,
@@ -323,8 +322,7 @@ def _shown(opened: _OpenedVotes, case: _SuspicionCase, listed: Ints, first: Ints
         pairs=tuple(sorted(pairs)),
     )
     source, more = opened.source, opened.more
-    references = (NumberedBlock(at, reference) for at, reference in enumerate(source.references()))
-    parts = [joined(opened.engine.map(show, references, asked))]
+    parts = [joined(opened.engine.map(show, enumerate(source.references()), asked))]
     if more is not None and asked.text and len(listed):
         parts.append(more.map_and_join(show_elsewhere, asked))
     evidence = ShownEvidence.joined(parts)

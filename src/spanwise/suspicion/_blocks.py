@@ -321,13 +321,6 @@ def _surfaces(block: OpenedVotes, candidates: Candidates, start: Ints, end: Ints
 # ---- evidence to show ----
 
 
-class NumberedBlock(Struct, frozen=True, eq=False):
-    """A block with its number."""
-
-    number: int
-    reference: object
-
-
 class ShownPlace(Struct, frozen=True):
     """What is shown of a suspect in addition to its numbers."""
 
@@ -355,10 +348,11 @@ class ShownEvidence(Struct, frozen=True, eq=False):
         return cls(tuple(shown for part in parts for shown in part.places), readings, examples)
 
 
-def show(block: NumberedBlock, shared: VotesContext) -> ShownEvidence:
-    """Collect the evidence in a test block."""
-    opened = open_votes(block.reference, shared.source)
-    listed = shared.listed.get(block.number, ())
+def show(numbered: tuple[int, object], shared: VotesContext) -> ShownEvidence:
+    """Collect the evidence in a test block, which comes with its number."""
+    number, reference = numbered
+    opened = open_votes(reference, shared.source)
+    listed = shared.listed.get(number, ())
     scored = ScoredPredictions.of(
         {name: [opened.placed[run] for run in runs] for name, runs in shared.voters.items()},
         ints([suspect.sentence for suspect in listed]),
