@@ -54,6 +54,11 @@ class Corpus(Struct, frozen=True, eq=False, dict=True):
     positions: their corpus is `without_text` and has no tokens.
     With unit "character", each sentence is a text, the positions of mentions count
     its characters, and its tokens lie at `token_start` to `token_end`.
+
+    Examples:
+        >>> corpus = Corpus.of([["Ann", "sings"], ["Ann", "left"]])
+        >>> corpus.vocabulary, corpus.tokens.tolist(), corpus.sentences.tolist()
+        (('Ann', 'sings', 'left'), [0, 1, 0, 2], [0, 2, 4])
     """
 
     tokens: Codes
@@ -316,6 +321,11 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
     `parts` is set only if some mention is discontinuous; every mention then
     has at least one piece, and start and end are its outer borders.
     `score` is set only if the data contain confidence scores; NaN marks a missing score.
+
+    Examples:
+        >>> mentions = Mentions.of([(0, 0, 2, "PER"), (1, 3, 4, "LOC")])  # sentence, start, end, label
+        >>> mentions.start.tolist(), mentions.end.tolist()
+        ([0, 3], [2, 4])
     """
 
     sentence: Ints
@@ -586,7 +596,14 @@ class Reading(Struct, frozen=True, eq=False):
 
 
 class Annotation(Struct, frozen=True, eq=False):
-    """One annotation of one text: the corpus, its mentions and how both were read."""
+    """One annotation of one text: the corpus, its mentions and how both were read.
+
+    Examples:
+        >>> import spanwise
+        >>> annotation = spanwise.read([["B-PER", "I-PER", "O"]], tokens=[["Ann", "Lee", "sings"]])
+        >>> annotation.corpus.vocabulary, len(annotation.mentions.start)
+        (('Ann', 'Lee', 'sings'), 1)
+    """
 
     corpus: Corpus
     mentions: Mentions

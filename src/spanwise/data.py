@@ -190,7 +190,14 @@ def _kept(given: object) -> object:
 
 
 class Data:
-    """Sources that are read, aligned and surveyed; made by `spanwise.open`."""
+    """Sources that are read, aligned and surveyed; made by `spanwise.open`.
+
+    Examples:
+        >>> import spanwise
+        >>> data = spanwise.open([["B-PER", "O"]], {"mine": [["B-PER", "B-LOC"]]})
+        >>> data.evaluate(resamples=0)["mine"].exact.overall.precision
+        0.5
+    """
 
     def __init__(
         self,

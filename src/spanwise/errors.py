@@ -26,11 +26,31 @@ def shortened(message: str) -> str:
 
 
 class InputError(SpanwiseError):
-    """An input cannot be used: missing, unreadable, malformed or not aligned."""
+    """An input cannot be used: missing, unreadable, malformed or not aligned.
+
+    Examples:
+        >>> import spanwise
+        >>> try:
+        ...     spanwise.read("missing.conll")
+        ... except InputError as error:
+        ...     print(error)
+        missing.conll: there is no such file.
+        Check the path.
+    """
 
 
 class ChoiceError(SpanwiseError, ValueError):
-    """A call is wrong: an unknown name, or a value that an option does not take."""
+    """A call is wrong: an unknown name, or a value that an option does not take.
+
+    Examples:
+        >>> import spanwise
+        >>> try:
+        ...     spanwise.evaluate([["O"]], {"mine": [["O"]]}, unit="word")
+        ... except ChoiceError as error:
+        ...     print(error)
+        unit is 'word', but must be 'sentence', 'document' or 'block:N'.
+        Write block:20 for blocks of 20 consecutive sentences.
+    """
 
 
 class MissingExtra(SpanwiseError, ImportError):

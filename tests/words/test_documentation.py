@@ -191,6 +191,18 @@ def modules() -> list[str]:
     ]
 
 
+def test_every_public_function_and_class_has_an_example() -> None:
+    things = {name: getattr(spanwise, name) for name in spanwise.__all__ if not name.startswith("_")}
+    bare = [
+        name
+        for name, thing in things.items()
+        if callable(thing)
+        and not (inspect.isclass(thing) and issubclass(thing, Exception))
+        and ">>> " not in (inspect.getdoc(thing) or "")
+    ]
+    assert not bare
+
+
 @pytest.mark.parametrize("name", modules())
 def test_every_example_in_a_docstring_runs(name: str) -> None:
     try:

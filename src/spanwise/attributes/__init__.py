@@ -286,6 +286,17 @@ def register(function: F | None = None, *, replace: bool = False, **about: Any) 
 
     Returns the function unchanged. `about` are the keyword arguments of `own`.
     A name that is already taken is an error unless `replace` is true.
+
+    Examples:
+        >>> import spanwise
+        >>> @spanwise.attribute
+        ... def starts_with_a(mention):
+        ...     return mention.text.startswith("A")
+        >>> gold = [{"tokens": ["Ann", "and", "Bob"], "spans": [[0, 1, "PER"], [2, 3, "PER"]]}]
+        >>> result = spanwise.evaluate(gold, {"mine": gold}, attributes=["starts_with_a"], resamples=0)
+        >>> [(bucket.label, bucket.gold) for bucket in result["mine"].attributes["starts_with_a"].buckets]
+        [('≤ 0', 1), ('> 0', 1)]
+        >>> ATTRIBUTES.remove("starts_with_a")
     """
 
     def decorate(plain: F) -> F:

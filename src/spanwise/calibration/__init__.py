@@ -299,7 +299,13 @@ def apply_threshold(
     token_scores: TokenScores = "mean",
     **reading: object,
 ) -> Annotation:
-    """Read an annotation and keep only the mentions with a score of at least `threshold`."""
+    """Read an annotation and keep only the mentions with a score of at least `threshold`.
+
+    Examples:
+        >>> records = [{"tokens": ["Ann", "left"], "spans": [[0, 1, "PER", 0.9], [1, 2, "LOC", 0.2]]}]
+        >>> len(apply_threshold(records, 0.5).mentions.start)
+        1
+    """
     check_options("apply", {"missing": missing, "token_scores": token_scores})
     annotation = read_scored(source, score_column=score_column, token_scores=token_scores, **reading)
     mentions = annotation.mentions

@@ -72,6 +72,13 @@ def describe(
 ) -> Description:
     """Describe a test set and, if given, how it relates to its training data.
 
+    Examples:
+        >>> test = [{"tokens": ["Ann", "met", "Bob"], "spans": [[0, 1, "PER"], [2, 3, "PER"]]}]
+        >>> train = [{"tokens": ["Ann", "left"], "spans": [[0, 1, "PER"]]}]
+        >>> dataset = describe(test, train=train).dataset
+        >>> dataset.mentions, dataset.tough["SEEN"].overall.share
+        (2, 0.5)
+
     Args:
         test: the gold file, an annotation already read, or a Spark frame, as in `evaluate`.
         gold: with a frame, its column of tags or spans.

@@ -374,6 +374,13 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
 
     `result["name"]` is one system, `result.dataset` the test set. Sentences and counts per unit are computed
     on first access.
+
+    Examples:
+        >>> import spanwise
+        >>> gold, predicted = [["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "I-PER", "O", "O"]]
+        >>> result = spanwise.evaluate(gold, {"mine": predicted}, resamples=0)
+        >>> result.dataset.mentions, result["mine"].exact.overall.recall, result["mine"].fair.overall.FN
+        (2, 0.5, 1)
     """
 
     INDENT: ClassVar[int] = 0

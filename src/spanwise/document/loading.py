@@ -55,6 +55,15 @@ class _Head(Struct):
 def load(path: str | Path) -> Document:
     """Load a document that was written by `--json` or `to_json`.
 
+    Examples:
+        >>> import tempfile
+        >>> import spanwise
+        >>> result = spanwise.evaluate([["B-PER"]], {"mine": [["B-PER"]]}, resamples=0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = result.to_json(f"{folder}/run.json")
+        ...     load(f"{folder}/run.json")["mine"].exact.overall.f1
+        1.0
+
     Raises:
         InputError: the file is missing, is not a document, was written by a newer spanwise, or is invalid;
             the message names the path inside the document.

@@ -400,6 +400,12 @@ def _with_answer_reports(result: Result, placed: Mapping[str, PlacementDocument]
 def compare(source: object = None, systems: object = None, **options: Any) -> Result:
     """Test which of several systems is better, and where; like `evaluate`, but for at least two systems.
 
+    Examples:
+        >>> gold = [["B-PER", "O"]] * 8
+        >>> result = compare(gold, {"all": gold, "none": [["O", "O"]] * 8}, resamples=100)
+        >>> result.comparisons[0].systems, result.comparisons[0].primary.p
+        (('all', 'none'), 0.0078125)
+
     Raises:
         ChoiceError: there are fewer than two systems.
     """

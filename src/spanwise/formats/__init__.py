@@ -146,6 +146,11 @@ def read(
 ) -> Annotation:
     """Read an annotation from a file, or from lists of tags or spans.
 
+    Examples:
+        >>> annotation = read([["B-PER", "I-PER", "O"]])
+        >>> annotation.mentions.start.tolist(), annotation.mentions.end.tolist()
+        ([0], [2])
+
     Args:
         source: A path (.gz, .xz and .zst files are unpacked; "-" is standard input), lists of tags or spans,
             records as in JSON lines, the output of a Hugging Face pipeline, or a frame, table or dataset.

@@ -55,6 +55,17 @@ def write(
 
     Returns:
         Descriptions of what was lost, with numbers; empty unless `lossy`.
+
+    Examples:
+        >>> import tempfile
+        >>> import spanwise
+        >>> annotation = spanwise.read([["B-PER", "O"]], tokens=[["Ann", "left"]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write(annotation, f"{folder}/gold.conll")
+        ...     print(open(f"{folder}/gold.conll").read().strip())
+        ()
+        Ann B-PER
+        left O
     """
     may_lose = EVERYTHING if lossy else NOTHING
     return _write(annotation, path, format=format, scheme=scheme, may_lose=may_lose, scores=scores)

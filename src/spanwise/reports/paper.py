@@ -47,6 +47,15 @@ def paper(
     The document compiles by itself, in two columns of 7.7 cm, or in the style of the ACL if `acl.sty` is
     in the same folder.
 
+    Examples:
+        >>> import tempfile
+        >>> import spanwise
+        >>> gold = [["B-PER", "O"]] * 8
+        >>> result = spanwise.compare(gold, {"all": gold, "none": [["O", "O"]] * 8}, resamples=100)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     [path.name for path in paper(result, folder)]
+        ['paper.tex', 'score.pdf']
+
     Args:
         result: a study or an evaluation, or the file it was saved to.
         output: the folder for `paper.tex` and the figure.

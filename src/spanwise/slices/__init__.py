@@ -92,6 +92,13 @@ def find_slices(
     rate is controlled over all of them together: documents change sign at random, and a slice is significant
     if the highest statistic of all slices reaches its own in at most `level` of the flips.
 
+    Examples:
+        >>> gold = [["B-PER", "O"], ["B-LOC", "I-LOC"]] * 60
+        >>> predicted = [["B-PER", "O"], ["B-LOC", "O"]] * 60
+        >>> found = find_slices(gold, {"mine": predicted}, attributes=["label"], flips=200)
+        >>> [(one.where, one.units, one.loss) for one in found.systems["mine"].slices]
+        [('label=LOC', 60, 1.0)]
+
     Args:
         source: gold, as in `evaluate`; without `systems`, a file with both gold and predicted tags.
         gold: the same as a keyword, or the gold column of a Spark frame.

@@ -76,6 +76,19 @@ def study(
 ) -> Study:
     """Run a study: score every run of every system on every dataset, and analyse all of them together.
 
+    Examples:
+        >>> import tempfile
+        >>> from spanwise.demo import generate
+        >>> manifest = {
+        ...     "predictions": "{system}.conll", "resamples": 0,
+        ...     "datasets": {"demo": {"test": "gold.conll"}}, "systems": {"swapper": {}},
+        ... }
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = generate(folder, sentences=60)
+        ...     result = study(manifest, root=folder, cache=False, workers=1)
+        >>> round(result.analyses.scores["swapper"]["demo"]["f1"].mean, 3)
+        0.855
+
     Args:
         manifest: the TOML file, a dict with its keys, or the value returned by `read_manifest`.
         root: the folder that paths in the manifest are relative to; by default, the folder of the manifest.

@@ -95,6 +95,19 @@ def study_of(
     all datasets, or with `family="dataset"` those of each dataset. With `[[compare]]` or factors, only the
     pairs of the manifest are kept.
 
+    Examples:
+        >>> import tempfile
+        >>> from spanwise.demo import generate
+        >>> manifest = {
+        ...     "predictions": "{system}.conll", "resamples": 0,
+        ...     "datasets": {"demo": {"test": "gold.conll"}}, "systems": {"swapper": {}},
+        ... }
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = generate(folder, sentences=60)
+        ...     result = study_of("leaks", manifest, root=folder)
+        >>> list(result.datasets)
+        ['demo']
+
     Args:
         verb: "leaks" or "tuples".
         manifest: a TOML file, or a dict with its keys.

@@ -46,7 +46,7 @@ def _aligned(one: Input) -> str:
     return ", ".join(f"{say.attribute(key)} {value}" for key, value in given.items())
 
 
-def pairing(inputs: Sequence[Input], *, unplaced: str = "count as wrong") -> Iterator[str]:
+def pairing(inputs: Sequence[Input], *, unplaced: str = "counted as wrong") -> Iterator[str]:
     """How predictions were aligned or paired with gold, where that was a guess or changed something.
 
     Args:
@@ -61,9 +61,9 @@ def pairing(inputs: Sequence[Input], *, unplaced: str = "count as wrong") -> Ite
         if done is not None and done.how != "strict" and (done.changed_tokens or done.unplaced):
             parts = []
             if done.changed_tokens:
-                parts.append(f"{say.plural(done.changed_tokens, 'token')} differ from gold")
+                parts.append(f"{say.plural(done.changed_tokens, 'token')} unlike gold")
             if done.unplaced:
-                parts.append(f"{say.plural(done.unplaced, 'mention')} could not be placed and {unplaced}")
+                parts.append(f"{say.plural(done.unplaced, 'mention')} without a place, {unplaced}")
             yield f"{name} was aligned by {done.how}: {', '.join(parts)}."
         elif row.paired == "in order" and gold is not None and None in (gold.tokens, row.tokens):
             yield f"The sentences of {name} were paired with gold in order; neither text nor ids confirm it."

@@ -157,7 +157,7 @@ def leaks_view(document: Leaks) -> View:
         verdict=verdict,
         statements=statements,
         sections=(*sections, *closer, _paper(document), _differences(document)),
-        notes=(*document.notes, *pairing(document.inputs, unplaced="mask nothing")),
+        notes=(*document.notes, *pairing(document.inputs, unplaced="masking nothing")),
         inputs=document.inputs,
         systems=tuple(systems),
     )
