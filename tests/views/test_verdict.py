@@ -21,7 +21,9 @@ from spanwise.document.scores import Comparison, LeadPart, ScoreTest
 from spanwise.document.study import Study
 from spanwise.reports import render
 from spanwise.reports.notebook import notebook_table
-from spanwise.views.verdict import verdict
+from spanwise.reports.outlets import step_summary
+from spanwise.views.verdict import shown_findings, verdict
+from spanwise.views.wording import SELECTED
 
 
 @pytest.fixture(scope="module")
@@ -193,3 +195,15 @@ def test_documents_are_not_changed_and_dicts_are_read(demo: Evaluation) -> None:
     plain = made("bert", "crf")
     assert verdict(plain) == verdict(document_of(plain))
     assert verdict(demo).to_dict()["answer"] == str(verdict(demo).answer)
+
+
+def test_where_a_weak_slice_is_named_every_surface_says_once_that_it_was_chosen_for_its_score() -> None:
+    gold = [["B-A", "O", "B-B"]] * 120
+    weak = [["B-A", "O", "B-B" if at % 4 == 0 else "O"] for at in range(120)]
+    result = spanwise.evaluate(gold, {"a": weak}, attributes="none")
+    assert "slice" in [row.kind for row in result.findings]
+    *_, last = shown_findings(result)
+    assert last == SELECTED and shown_findings(result).count(SELECTED) == 1
+    for text in (result.to_text(), result.to_html(), step_summary(result)):
+        assert " ".join(text.split()).count(SELECTED) == 1
+    assert SELECTED not in shown_findings(spanwise.evaluate(gold, {"a": gold}, attributes="none"))

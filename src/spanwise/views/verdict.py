@@ -7,7 +7,7 @@ everything that could change it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from msgspec import Struct
@@ -101,17 +101,23 @@ def shown_findings(document: DocumentLike) -> list[str]:
     """The findings to show under an answer, as sentences; those of several datasets name the dataset.
 
     What a lead rests on is left out, because the answer says it; so is what a task of an evaluation says.
+    Where a weak slice is named, the last sentence says that its score is biased by being chosen.
     """
     document = as_document(document)
     told = ("lead", "alias", "truncation") if isinstance(document, Evaluation) else ("lead",)
     datasets = document.datasets if isinstance(document, ScoreGrid) else {}
-    rows = [
-        f"{say.visible(name)}: {say.finding(row)}" if len(datasets) > 1 else say.finding(row)
+    shown = [
+        (row, f"{say.visible(name)}: " if len(datasets) > 1 else "")
         for name, part in datasets.items()
         for row in part.findings
         if row.kind not in told
-    ]
-    return rows[:MOST_FINDINGS]
+    ][:MOST_FINDINGS]
+    return [*(where + say.finding(row) for row, where in shown), *selected(row for row, _ in shown)]
+
+
+def selected(findings: Iterable[Finding]) -> list[str]:
+    """The sentence that the scores of weak slices are biased, if one of the findings is such a slice."""
+    return [say.SELECTED] if any(row.kind == "slice" for row in findings) else []
 
 
 # ---- one dataset -----------------------------------------------------------------------------------

@@ -52,6 +52,7 @@ from spanwise.views.statements import over_datasets
 from spanwise.views.suspects import doubted
 from spanwise.views.systems import ShownSystems
 from spanwise.views.tasks import OVERLAPPING
+from spanwise.views.verdict import selected
 
 # ---- three systems or more: who leads whom, and which of them cannot be told apart -----------------
 
@@ -408,6 +409,7 @@ def _few(document: Evaluation, view: DatasetView) -> dict[str, object]:
         "primary": document.settings.primary or "f1",
         "primary_path": PRIMARY[document.settings.primary or "f1"],
         "findings": findings(document),
+        "selected": selected(document.findings),
         "most_labels": evaluation.MOST_LABELS,
         "charts": view.charts,
         "compared": compared,
