@@ -69,7 +69,8 @@ def f_beta(beta: float) -> Rate:
         ('f2', 'F2', (5.0, 1.0, 4.0))
     """
     if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 < beta < MOST_BETA:
-        raise ChoiceError(f"beta is {beta!r}, but must be a number above 0, such as 2 or 0.5.")
+        limit = f" and below {MOST_BETA:,}" if isinstance(beta, int | float) and beta >= MOST_BETA else ""
+        raise ChoiceError(f"beta is {beta!r}, but must be a number above 0{limit}, such as 2 or 0.5.")
     square = float(beta) ** 2
     name = f"f{beta:g}"
     return Rate(name, name.upper(), (1 + square, 0.0, 0.0), (1 + square, 1.0, square), _VAN_RIJSBERGEN)

@@ -254,6 +254,15 @@ def test_limits_are_held_against_rates_or_upper_ends(
         check_limits(result, {"PERS": 1.0})
 
 
+def test_labels_that_gold_lacks_hide_nothing_if_labels_count() -> None:
+    gold, mine = [["B-LOC", "O"]] * 3, {"a": [["B-place", "O"]] * 3}
+    note = "Predictions of a with labels that gold lacks hide nothing: place."
+    assert note in spanwise.leaks(gold, mine, resamples=0, same_label=True).notes
+    assert note not in spanwise.leaks(gold, mine, resamples=0).notes
+    mapped = spanwise.leaks(gold, mine, resamples=0, same_label=True, map={"place": "LOC"})
+    assert mapped.systems["a"].overall.leak_rate == 0 and note not in mapped.notes
+
+
 def test_positions_without_text_have_no_lost_text() -> None:
     result = spanwise.leaks([[(0, 2, "PER")], []], {"a": [[(1, 4, "PER")], [(3, 4, "LOC")]]}, resamples=0)
     cell = result.systems["a"].overall

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 __all__ = ["Limit", "check_limits", "leaks"]
 
 NO_IDENTITY = ("", "_", "-", "O")  # what a column holds for a mention without an id
+MOST_NAMED = 5  # labels that gold lacks
 COSTS = ("masked", "outside", "text", "spans")  # known overall only
 NO_TEXT = "the data have positions but no text, so the share of text that is lost is unknown"
 
@@ -510,6 +511,10 @@ def _notes(whole: LeakSums, settings: LeakSettings) -> tuple[str, ...]:
         notes.append("The data mark no documents, so each sentence stands for a document.")
     if not whole.known:
         notes.append(f"Lost text is not computed: {NO_TEXT}.")
+    for name, side in whole.sides.items() if settings.same_label else ():
+        if unknown := sorted({*side.given} - {*side.known}):
+            shown = ", ".join(unknown[:MOST_NAMED]) + (", …" if len(unknown) > MOST_NAMED else "")
+            notes.append(f"Predictions of {name} with labels that gold lacks hide nothing: {shown}.")
     if whole.people is not None and whole.people.without:
         number = whole.people.without
         verb = "is" if number == 1 else "are"
