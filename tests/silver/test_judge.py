@@ -159,7 +159,7 @@ def test_units_without_mentions_count_overall_but_not_for_a_label(
     files: dict[str, Path], tmp_path: Path
 ) -> None:
     lines = files["part"].read_text().splitlines(keepends=True)
-    some = [line for line in lines if "B-PER" in line][:9] + [line for line in lines if "B-" not in line]
+    some = [line for line in lines if "B-PER" in line][:9]
     empty = [(str(ALL + number), ["O", "O", "O"]) for number in range(14)]
     part = tmp_path / "sparse.jsonl"
     written(part, empty)
@@ -194,6 +194,7 @@ def test_every_surface_shows_the_three_estimates(files: dict[str, Path], tmp_pat
         for number in (scores.gold_only.f1, scores.silver_only.f1, scores.combined.f1):
             assert number is not None and f"{100 * number:.1f}" in shown
         assert "gold and judge" in shown
+    assert "those of the gold units alone" in page.read_text(encoding="utf-8")
 
 
 def test_the_answer_has_the_help_of_the_judge_and_names_gold_alone(files: dict[str, Path]) -> None:
