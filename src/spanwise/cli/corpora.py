@@ -310,6 +310,7 @@ def run_convert(args: argparse.Namespace) -> int:
     silently.
     """
     from spanwise.formats import read
+    from spanwise.formats.unread import unread
     from spanwise.formats.writing import write
 
     if "-" not in (args.target, args.source) and _same_file(args.source, args.target):
@@ -346,6 +347,9 @@ def run_convert(args: argparse.Namespace) -> int:
     )
     for note in reading.notes:
         write_message(f"note: {note}")
+    left = unread(args.source, annotation, **reading_of(args))
+    if left:
+        write_message(f"not read: {'; '.join(left)}")
     say_lost(lost)
     return 0
 

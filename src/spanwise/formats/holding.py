@@ -348,7 +348,7 @@ def _fields(annotation: Annotation, again: Annotation | None) -> Loss | None:
     same = again is not None and len(again.corpus) == len(annotation.corpus)
     kept: Mapping[str, Column] = again.corpus.fields if again is not None and same else {}
     lost = [name for name, column in own.items() if _differ(column, kept.get(name))]
-    return Loss("fields", _listed(lost, "further field")) if lost else None
+    return Loss("fields", listed(lost, "further field")) if lost else None
 
 
 def _differ(column: Column, kept: Column | None) -> bool:
@@ -367,16 +367,17 @@ def _mention_fields(annotation: Annotation, again: Annotation | None) -> Loss | 
         found = Counter() if again is None else _by_row(again, again, kept)
         if _by_row(annotation, again, column) - found:
             lost.append(name)
-    return Loss("mention fields", _listed(lost, "further field") + " of mentions") if lost else None
+    return Loss("mention fields", listed(lost, "further field") + " of mentions") if lost else None
 
 
 def _columns(annotation: Annotation, again: Annotation | None) -> Loss | None:
     kept = {} if again is None else again.corpus.columns
     lost = [name for name in annotation.corpus.columns if name not in kept]
-    return Loss("columns", _listed(lost, "further column") + " of tokens") if lost else None
+    return Loss("columns", listed(lost, "further column") + " of tokens") if lost else None
 
 
-def _listed(names: Sequence[str], what: str) -> str:
+def listed(names: Sequence[str], what: str) -> str:
+    """How many of these there are, and what the first ones are called."""
     shown = [name if len(name) <= 30 else f"{name[:30]}…" for name in names]
     return f"{many(len(names), what)} ({', '.join([*shown[:5], *(['…'] if len(shown) > 5 else [])])})"
 

@@ -184,7 +184,7 @@ def _hipe_columns(part: Part, options: Options) -> Batch | None:
     header = int(part.first == 1)  # which was parsed as a row
     misc_codes, tokens, tag_codes = (column[header:] for column in rows.columns)
     lines = lines[header:]
-    parsed = [_document(text.decode("utf-8")) for text in comments.texts]
+    parsed = [document_named(text.decode("utf-8")) for text in comments.texts]
     names = [name for name in parsed if name is not None]
     marks = ints(part.first + comments.numbers[[name is not None for name in parsed]])
     first = np.searchsorted(lines, marks)  # the token after each mark
@@ -220,7 +220,7 @@ def _hipe_lines(part: Part, options: Options) -> Iterator[Batch | Problem]:
         if not line or number == 1:
             continue
         if line.startswith("#") and "\t" not in line:
-            name = _document(line)
+            name = document_named(line)
             if name is not None:
                 close()
                 document = name
@@ -244,7 +244,7 @@ def _hipe_lines(part: Part, options: Options) -> Iterator[Batch | Problem]:
 _DOCUMENT = re.compile(rb"^#(?:[^\t\n=]*:| *)document_id *=[^\t\n]*\n", re.MULTILINE)
 
 
-def _document(line: str) -> str | None:
+def document_named(line: str) -> str | None:
     """The name of the document that begins at a comment line, if any."""
     key, _, value = line[1:].partition("=")
     return value.strip() if key.strip().rpartition(":")[2] == "document_id" else None

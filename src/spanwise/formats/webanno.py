@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -265,17 +265,20 @@ def _layer(path: str, lines: Sequence[str], options: Options) -> SpanLayer:
 
 def span_layers(lines: Sequence[str]) -> list[SpanLayer]:
     """Every feature of every span layer, with its column; columns of other layers are counted as well."""
+    return [layer for kind, layer in all_layers(lines) if kind == "#T_SP"]
+
+
+def all_layers(lines: Iterable[str]) -> Iterator[tuple[str, SpanLayer]]:
+    """Every feature of every layer with its column, after the mark of the layer's kind, such as "#T_SP"."""
     column = 3
-    layers: list[SpanLayer] = []
     for line in lines:
         if not line.startswith("#T_"):
             continue
-        name, *features = line.partition("=")[2].split("|")
+        kind, _, layer = line.partition("=")
+        name, *features = layer.split("|")
         for index, feature in enumerate(features or [""]):
-            if line.startswith("#T_SP"):
-                layers.append(SpanLayer(name, feature or "value", column + index))
+            yield kind, SpanLayer(name, feature or "value", column + index)
         column += max(len(features), 1)
-    return layers
 
 
 def values_of(field: str) -> list[tuple[str, str | None]]:
