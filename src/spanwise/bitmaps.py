@@ -18,6 +18,7 @@ from spanwise.conditions import (
     Recent,
     Search,
     bucket_meets,
+    prints,
     unsearchable_error,
 )
 from spanwise.errors import ChoiceError, unknown
@@ -232,7 +233,10 @@ class Bitmaps(Struct, frozen=True, eq=False, dict=True):
         Raises:
             ChoiceError: the comparison cuts through a bucket, or names an unknown value.
         """
-        answers = [bucket_meets(bucket, criterion) for bucket in self.buckets[criterion.attribute]]
+        buckets = self.buckets[criterion.attribute]
+        printed = [prints(bucket, criterion) for bucket in buckets]
+        # An edge as printed is rounded, so it may lie beside the real one.
+        answers = printed if any(printed) else [bucket_meets(bucket, criterion) for bucket in buckets]
         names = [bucket.name for bucket in self.buckets[criterion.attribute] if not bucket.rest]
         if None in answers:
             raise ChoiceError(

@@ -28,6 +28,7 @@ __all__ = [
     "WordSearch",
     "bucket_meets",
     "parse",
+    "prints",
     "unsearchable_error",
     "words_of",
 ]
@@ -46,6 +47,9 @@ _ALIASES = {"tough": TOUGHNESS}
 _OPERATOR = re.compile("!=|>=|<=|=|>|<")
 _SPECIAL = re.compile(r'[&,=<>!"]|^\s|\s$|^$')
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_RANGE = re.compile(r"[(\[]\s*-?[\d.]+(?:e-?\d+)?\s*,\s*-?[\d.]+(?:e-?\d+)?\s*[)\]]")  # a bucket, as printed
+_IN_WORDS = re.compile(r"(.+?)\s+(?:is|in)\s+(.+)", re.DOTALL)
+_PRINTED = {"≥": ">=", "≤": "<="}
 _WORD = re.compile(r"\w+|[^\w\s]")  # in texts without tokens
 _EXAMPLE = "Write it like label=MISC & entity_length>=3; a comma means or, ! means not."
 
@@ -128,10 +132,14 @@ def parse(text: str) -> Condition:
     quoted: list[str] = []
 
     def put_aside(match: re.Match[str]) -> str:
-        quoted.append(re.sub(r"\\(.)", r"\1", match[0][1:-1]))
+        return put_aside_whole(re.sub(r"\\(.)", r"\1", match[0][1:-1]))
+
+    def put_aside_whole(value: str) -> str:
+        quoted.append(value)
         return f"\x00{len(quoted) - 1}\x00"
 
     plain = _QUOTED.sub(put_aside, text.replace("\x00", ""))
+    plain = _RANGE.sub(lambda match: put_aside_whole(match[0]), plain)
     if '"' in plain:
         raise ChoiceError(f'{text!r} has a " that is never closed.\n{_EXAMPLE}')
     return Condition.of([_clause(part, quoted, text) for part in plain.split("&")])
@@ -182,6 +190,8 @@ def _in_signs(part: str) -> str:
     Examples:
         >>> _in_signs("text has of"), _in_signs("!never seen"), _in_signs("missed")
         ('text=of', '!toughness=UNSEEN-TOKENS', 'outcome=FN')
+        >>> _in_signs("label is WORK"), _in_signs("entity length ≥ 4")
+        ('label=WORK', 'entity length >= 4')
     """
     match = _HAS.fullmatch(part)
     if match is not None:
@@ -191,8 +201,18 @@ def _in_signs(part: str) -> str:
     code = code_of(bare)
     sign = "!" if part.startswith("!") else ""
     if code == bare:
-        return part
+        return part if _OPERATOR.search(part) else _printed(part)
     return f"{sign}{TOUGHNESS if code in SUBSET_WORDS else OUTCOME}={code}"
+
+
+def _printed(part: str) -> str:
+    """A comparison as screens print it, in signs: `label is WORK`, `entity length ≥ 4`."""
+    match = _IN_WORDS.fullmatch(part)
+    if match is not None:
+        return f"{match[1]}={match[2]}"
+    for sign, operator in _PRINTED.items():
+        part = part.replace(sign, operator)
+    return part
 
 
 def _near(part: str) -> str:
@@ -229,7 +249,9 @@ def _quoted(value: str) -> str:
 
 def _long_name(name: str) -> str:
     """The long name of an attribute; an unregistered name may be a column of the data."""
-    return ATTRIBUTES.find(name).name if name in ATTRIBUTES else _ALIASES.get(name, name)
+    words = "_".join(name.split())
+    found = next((known for known in (name, words) if known in ATTRIBUTES), None)
+    return _ALIASES.get(name, name) if found is None else ATTRIBUTES.find(found).name
 
 
 def _number(text: str) -> float | None:
@@ -469,6 +491,17 @@ def _ordered(value: float, operator: Operator, bound: float) -> bool:
 
 def _unspaced(text: str) -> str:
     return "".join(text.split())
+
+
+def prints(bucket: Bucket, criterion: Criterion) -> bool:
+    """Whether a bucket without an end on one side is printed as a comparison says, as in `≥ 4`.
+
+    Examples:
+        >>> prints(Bucket("XS", low=None, high=0.15003, label="≤ 0.15"), Criterion("d", "<=", ("0.15",)))
+        True
+    """
+    signs: dict[str, str] = {operator: sign for sign, operator in _PRINTED.items()}
+    return _unspaced(bucket.label) == f"{signs.get(criterion.operator)}{criterion.values[0]}"
 
 
 def bucket_meets(bucket: Bucket, criterion: Criterion) -> bool | None:

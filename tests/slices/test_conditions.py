@@ -21,9 +21,11 @@ from spanwise.conditions import (
     WordSearch,
     bucket_meets,
     parse,
+    prints,
 )
 from spanwise.errors import ChoiceError
 from spanwise.evaluation import read_inputs
+from spanwise.views.wording import slice_title
 
 VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=6)
 NAMES = st.sampled_from(["label", "domain", "toughness", "entity_length"])
@@ -245,3 +247,37 @@ def test_names_with_signs_of_conditions_are_quoted_and_read_back(text: str) -> N
 def test_a_name_that_begins_with_a_second_exclamation_mark_is_refused() -> None:
     with pytest.raises(ChoiceError, match="is not a condition"):
         parse("!!label=PER")
+
+
+@pytest.mark.parametrize(
+    ("printed", "signs"),
+    [
+        ("entity length ≥ 4", "entity_length>=4"),
+        ("entity length >= 4", "entity_length>=4"),
+        ("sentence length ≤ 11", "sentence_length<=11"),
+        ("label is WORK", "label=WORK"),
+        ("entity label consistency = 0", "entity_label_consistency=0"),
+        ("entity frequency in (0, 0.0002313]", 'entity_frequency="(0, 0.0002313]"'),
+        ("never seen & entity length ≥ 4", "toughness=UNSEEN-TOKENS & entity_length>=4"),
+        ("seen in training & label is PER", "toughness=SEEN & label=PER"),
+        ("text has is", "text=is"),
+    ],
+)
+def test_slices_are_accepted_as_screens_print_them(printed: str, signs: str) -> None:
+    assert parse(printed) == parse(signs)
+
+
+def test_a_printed_edge_means_the_bucket_although_it_is_rounded() -> None:
+    low = Bucket("XS", low=None, high=0.1500312, label="≤ 0.15")
+    high = Bucket("XL", low=0.1500312, high=None, label="> 0.15")
+    assert prints(low, Criterion("entity_density", "<=", ("0.15",)))
+    assert not prints(high, Criterion("entity_density", "<=", ("0.15",)))
+
+
+def test_every_weak_slice_can_be_asked_for_in_the_words_of_the_screen() -> None:
+    gold = [["B-PER", "I-PER", "I-PER", "I-PER", "O"], ["B-LOC", "O"]] * 60
+    short = [["B-PER", "I-PER", "O", "O", "O"], ["B-LOC", "O"]] * 60
+    result = spanwise.evaluate(gold, {"crf": short}, attributes=["entity_length"], resamples=100)
+    titles = [slice_title(row.kind, row.name, row.title) for row in result["crf"].slices]
+    errors = {title: len(result.errors("crf", where=title)) for title in titles}
+    assert errors == {"entity length ≥ 4": 60, "label is PER": 60, "entity length = 1": 0, "label is LOC": 0}
