@@ -28,7 +28,8 @@ def test_home_is_a_board_of_systems_and_gold_sets(tmp_path: Path) -> None:
     with client_of(tmp_path) as client:
         page = client.get("/").text
         assert "2 gold sets, 2 systems" in page
-        assert "<b>bert</b> is better than all others" in page
+        assert "bert is better than all others on news. On mail no system is." in page
+        assert "<b>bert</b> is better than all others" in page and "<b>bert</b> is the only system" in page
         assert page.count("not evaluated") == 1  # crf on mail
         assert "66.7" in page
 

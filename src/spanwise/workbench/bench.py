@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ from starlette.responses import Response, StreamingResponse
 
 from spanwise.conditions import parse
 from spanwise.document.scores import PRIMARY
-from spanwise.errors import ChoiceError, InputError, SpanwiseError, unknown
+from spanwise.errors import ChoiceError, InputError, SpanwiseError, many, unknown
 from spanwise.evaluation.columns import MentionColumns
 from spanwise.formats import sha256_of, write_atomically
 from spanwise.labels import label_map, label_names
@@ -169,8 +170,28 @@ class Bench:
         return self.shelf.kept.get("digest", key, lambda: sha256_of(path), sys.getsizeof) != gold.sha256
 
     def other_golds(self, gold: Gold) -> list[Gold]:
-        """Golds with the same name but different content; no test mixes results from both."""
-        return [other for other in self.store.golds() if other.name == gold.name and other.slug != gold.slug]
+        """Other versions of a gold file: the same name and path but different content; no test mixes them."""
+        return [
+            other
+            for other in self.store.golds()
+            if (other.name, other.path) == (gold.name, gold.path) and other.slug != gold.slug
+        ]
+
+    def titles(self) -> dict[str, str]:
+        """What every gold set is called: by its name, and with its folder where several share a name."""
+        golds = self.store.golds()
+        names = Counter(gold.name for gold in golds)
+        folders = Counter((gold.name, _folder(gold)) for gold in golds)
+        titles = {}
+        for gold in golds:
+            folder = _folder(gold)
+            if names[gold.name] == 1:
+                titles[gold.slug] = gold.name
+            elif folder and folders[gold.name, folder] == 1:
+                titles[gold.slug] = f"{folder}/{gold.name}"
+            else:
+                titles[gold.slug] = f"{gold.name} ({many(gold.mentions, 'mention')})"
+        return titles
 
     def notes(self, gold: Gold) -> list[Note]:
         """The notes on a gold and on other versions of it, moved to the sentences with the same text.
@@ -323,6 +344,11 @@ def _sentences_by_sha(columns: MentionColumns, hashes: Collection[str]) -> dict[
             if len(first) == len(hashes):
                 break
     return first
+
+
+def _folder(gold: Gold) -> str:
+    """The name of the folder that a gold file was in; empty if it is not known."""
+    return Path(gold.path).parent.name if gold.path else ""
 
 
 def _slug(name: str) -> str:

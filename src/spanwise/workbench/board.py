@@ -92,6 +92,7 @@ class BoardRow(Struct, frozen=True):
     brackets: tuple[str, ...]  # "", "start", "mid" or "end" for each bracket
     line: str  # the points of the history, for a sparkline
     change: float | None  # from the previous result of the system
+    since: float | None  # from the reference of its history
     fall: Step | None  # the latest step of its history, if the score fell significantly
     results: int
 
@@ -192,6 +193,7 @@ def board(
                 brackets=tuple(column[index] for column in brackets),
                 line=_sparkline([other.score(score) for other in own]),
                 change=None if step is None else step.change,
+                since=None if step is None else step.since,
                 fall=step if step is not None and (step.fell or step.fell_since) else None,
                 results=sum(len(other.runs) for other in own),
             )

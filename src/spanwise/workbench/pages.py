@@ -17,14 +17,13 @@ import numpy as np
 from jinja2 import Environment
 from msgspec import Struct
 from msgspec.structs import replace
-from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from spanwise import __version__
 from spanwise.bitmaps import unpacked_bits
-from spanwise.columns import Ints
+from spanwise.columns import Ints, ints
 from spanwise.conditions import SENTENCE, TEXT, TOUGHNESS, Condition, parse
 from spanwise.document.scores import PRIMARY
 from spanwise.matching import OUTCOMES
@@ -49,7 +48,6 @@ from spanwise.workbench.bench import Bench, NotFound, sentence_sha
 from spanwise.workbench.board import (
     COLUMNS,
     Axis,
-    BoardRow,
     board,
     board_query,
     column_name,
@@ -78,6 +76,7 @@ from spanwise.workbench.index import TESTED, SliceAnswer
 from spanwise.workbench.jobs import OPTIONS
 from spanwise.workbench.looks import plain_level
 from spanwise.workbench.openapi import OPERATIONS, PREFIX
+from spanwise.workbench.overview import overview
 from spanwise.workbench.standings import verdict_of, with_verdict
 from spanwise.workbench.store import Gold, Note, Result, Slice, pooled
 from spanwise.workbench.thresholds import gate_answer
@@ -192,6 +191,7 @@ def _render(
             page=template,
             gold=gold,
             golds=bench.store.golds(),
+            titles=bench.titles(),
             folder=bench.folder.name,
             read_only=bench.read_only,
             stuck=bench.store.stuck,
@@ -218,20 +218,7 @@ def home(bench: Bench, request: Request) -> Response:
     golds = bench.store.golds()
     if len(golds) == 1 and not bench.bundled:
         return RedirectResponse(f"/g/{golds[0].slug}", 303)
-    boards = {gold.slug: _whole_board(bench, gold) for gold in golds}
-    systems = dict.fromkeys(system for rows in boards.values() for system in rows)
-    leads = {slug: next(iter(rows.values()), None) for slug, rows in boards.items()}
-    scored = {gold.slug: bench.score(gold) for gold in golds}
-    return _render(
-        bench, request, "home", None, boards=boards, systems=list(systems)[:MOST_ROWS], leads=leads,
-        scored=scored, left=max(len(systems) - MOST_ROWS, 0), unreadable=_unreadable(bench),
-    )  # fmt: skip
-
-
-def _whole_board(bench: Bench, gold: Gold) -> dict[str, BoardRow]:
-    """The latest row of every system for one gold, the best first."""
-    rows, _, _ = board(bench, gold, board_query(bench, gold, QueryParams("")), changes=False)
-    return {row.result.system: row for row in rows}
+    return _render(bench, request, "home", None, shown=overview(bench), unreadable=_unreadable(bench))
 
 
 def _unreadable(bench: Bench) -> dict[str, str]:
@@ -324,12 +311,13 @@ def compare_page(bench: Bench, request: Request) -> Response:
     verdict = verdict_of(bench, gold, *pools, score)
     rows = tested_rows(compared.scores)
     widest = sorted(rows, key=lambda row: (not row.significant, -abs(row.difference or 0)))[:ROWS]
-    table, won = None, None
+    table, won, changed = None, None, []
     indexed = bench.shelf.indexed(gold)
     if indexed is not None and a.system in indexed.index.systems and b.system in indexed.index.systems:
         first, second = (indexed.index.systems[name].outcome for name in (a.system, b.system))
         counts = np.bincount(first.astype(np.int64) * len(OUTCOMES) + second, minlength=len(OUTCOMES) ** 2)
         table = counts.reshape(len(OUTCOMES), -1)
+        changed = _changed(indexed.index, first, second)
         won = ChosenView(
             view.condition, (Shown(OUTCOME, f"{a.system}:{RIGHT}"), Shown(OUTCOME, f"{b.system}:{WRONG}"))
         )
@@ -350,6 +338,7 @@ def compare_page(bench: Bench, request: Request) -> Response:
         score=score, shapes=shapes_of(bench, gold), steps=steps, scale=scale, division=division,
         divisions=list(divisions), right=None if table is None else _who_is_right(table),
         results=_to_choose_from(bench, gold, a, b), outcomes=_outcome_table(table), view=view, won=won,
+        changed=changed,
         limited=sliced_pair(bench, gold, view, a, b),
         found=won and sentences_of(bench, gold, won, -1, SOME, systems=(a.system, b.system)),
     )  # fmt: skip
@@ -359,6 +348,18 @@ def _to_choose_from(bench: Bench, gold: Gold, *chosen: Result) -> list[Result]:
     """The chosen results and the latest ones, newest first."""
     newest = [result for result in reversed(bench.store.results(gold.slug)) if not result.gone][:CHOICES]
     return [*(result for result in chosen if result not in newest), *newest]
+
+
+def _changed(index: SliceIndex, first: Ints, second: Ints) -> list[tuple[str, int, int]]:
+    """How many mentions of every label the second system has right and the first has not, and the reverse."""
+    table = index.gold.table
+    codes, labels = ints(table["label"]), list(map(str, table.labels))
+    broken, fixed = (
+        np.bincount(codes[mask], minlength=len(labels)).tolist()
+        for mask in ((first != 0) & (second == 0), (first == 0) & (second != 0))
+    )
+    rows = [row for row in zip(labels, broken, fixed, strict=True) if row[1] or row[2]]
+    return sorted(rows, key=lambda row: (-row[1] - row[2], row[0]))
 
 
 def _who_is_right(table: Ints) -> dict[str, int]:
@@ -473,7 +474,7 @@ def _facets(index: SliceIndex, answer: SliceAnswer, view: ChosenView) -> list[Sh
     facets = []
     for attribute, counts in answer.facets.items():
         chosen = view.condition.comparisons(attribute) if view.condition else ()
-        labels = {name: name for name in counts}
+        labels = {name: words.tough(name) for name in counts}
         if attribute != TOUGHNESS:
             labels = {bucket.name: bucket.label or bucket.name for bucket in index.gold.buckets[attribute]}
         most = max([*counts.values(), 1])
