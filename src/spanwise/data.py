@@ -255,6 +255,7 @@ class Data:
         gold: str | None = None,
         predicted: str | None = None,
         where: str | None = None,
+        pattern: str | None = None,
         limit: int = 50,
     ) -> ErrorList:
         """The errors of one system or of all, as `Result.errors` lists them.
@@ -266,7 +267,7 @@ class Data:
             self.evaluate(resamples=0)
         assert self._evaluation is not None
         return self._evaluation.errors(
-            system, kind=kind, gold=gold, predicted=predicted, where=where, limit=limit
+            system, kind=kind, gold=gold, predicted=predicted, where=where, pattern=pattern, limit=limit
         )
 
     def tuples(self, **options: Any) -> Tuples:

@@ -235,8 +235,10 @@ def page_tables(document: Document) -> list[list[list[str]]]:
 
 
 def page(document: Document) -> Shown:
-    rows = next(rows for rows in page_tables(document) if rows[0][:2] == ["letter", "system"])
-    return of_rows(rows, r"<sup>(\w+)</sup>", "<b>")
+    header, *body = next(rows for rows in page_tables(document) if rows[0][:2] == ["letter", "system"])
+    names = [title.partition(" ")[0] for title in header]  # without the number of mentions
+    body = [row for row in body if row[1]]  # without the axis
+    return of_rows([names, *body], r"<sup>(\w+)</sup>", "<b>")
 
 
 def page_board(document: Document) -> Shown:

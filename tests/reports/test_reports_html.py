@@ -26,12 +26,14 @@ from msgspec.structs import replace
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import document_of
 from spanwise.document.scores import Confusion
-from spanwise.document.study import Study
+from spanwise.document.study import MainResult, Study
 from spanwise.reports._document import examples
 from spanwise.reports.html import render
 from spanwise.reports.html.evaluation import confusion_view, standings_of, ties
 from spanwise.reports.html.packing import contents
+from spanwise.reports.html.standings import ScoreAxis, leads, place
 from spanwise.reports.html.verdicts import packed_pairs, verdicts
+from spanwise.views.points import shown_points
 from spanwise.views.shown import evaluation_shown
 from spanwise.views.verdict import verdict
 
@@ -137,15 +139,31 @@ def test_a_study_says_who_leads_on_each_dataset_and_over_all() -> None:
     plain = study(names=("news", "tweets", "law"))
     document = document_of(plain)
     assert isinstance(document, Study)
-    rows, said = verdicts(document), str(verdict(document).answer)
+    rows, said = verdicts(document, ["bert", "crf"]), str(verdict(document).answer)
     assert said.startswith("bert ") and " of 3 datasets" in said
-    assert [(row.dataset, row.leader) for row in rows] == [
-        ("news", "bert"),
-        ("tweets", "crf"),
-        ("law", "bert"),
-    ]
+    leaders = {name: text.striptags().partition(" ")[0] for name, text in rows.items()}
+    assert leaders == {"news": "bert", "tweets": "crf", "law": "bert"}
     page = render(plain)
     assert 'id="datasets"' in page and ">average<" in page
+    shown = " ".join(re.sub("<[^>]*>", "", page).split())
+    assert all(re.sub("<[^>]*>", "", str(text)) in shown for text in rows.values())
+
+
+def test_a_study_opens_with_the_best_system_against_the_others_and_what_to_do() -> None:
+    document = document_of(study(names=("news", "tweets", "law")))
+    assert isinstance(document, Study)
+    shown, page = leads(document), render(document)
+    assert shown is not None and shown.first == "bert" and [row.name for row in shown.rivals] == ["crf"]
+    (rival,) = shown.rivals
+    assert rival.better == sum(chip.state == "better" for chip in rival.chips)
+    assert f"better on {rival.better or 'none'} of 3" in page
+    assert 'id="tasks"' in page and all(task.title in page for task in shown_points(document).tasks)
+
+
+def test_runs_that_would_overlap_are_drawn_apart() -> None:
+    runs = {"1": 0.5, "2": 0.5, "3": 0.6}
+    drawn = place(MainResult(mean=0.53, std=0.06, runs=3, values=runs), ScoreAxis(0.4, 0.7))
+    assert drawn is not None and [line for _, line in drawn.runs] == [0, 1, 0]
 
 
 def test_a_page_without_training_data_and_attributes_says_so() -> None:

@@ -408,7 +408,7 @@ def test_saved_files_and_suggested_commands_are_shown() -> None:
     assert "spanwise report" not in screen and "spanwise table run.json labels" in screen
     saved = render_screen(document, width=100, color=False, saved=["run.json"])
     assert "spanwise report run.json -o report.html" in saved
-    assert "spanwise errors gold.conll crf.conll --gold PER --predicted LOC" in screen
+    assert "spanwise errors gold.conll crf.conll --kind 'wrong boundary'" in screen
     shown = next(line for line in screen.splitlines() if "spanwise errors" in line)
     assert shown.endswith(" errors")
 

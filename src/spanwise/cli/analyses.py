@@ -39,6 +39,7 @@ from spanwise.cli.arguments import (
     write_output,
 )
 from spanwise.cli.evaluating import (
+    MODELS,
     buckets_of,
     compared,
     evaluate_files,
@@ -132,6 +133,7 @@ ERRORS = Arguments(
     OptionGroup("what to compute (not with RESULT.json)", [
         *named("train"), *named("attributes", help="the attributes that --bucket may name"),
         *named("buckets", "edges", "align"),
+        *(model._replace(often=False) for model in named(*MODELS)),
     ]),
     OptionGroup("answers without offsets", [ANSWERS, *PLACING]),
     ENGINE, READING,

@@ -609,7 +609,10 @@ def save_document(args: argparse.Namespace, document: Document) -> list[str]:
         write_output(document.encoded(), args.json)
         saved.append(args.json)
     if getattr(args, "html", None):
-        document.to_html(args.html)
+        from spanwise.document.loading import load
+
+        earlier = getattr(args, "against", None)
+        document.to_html(args.html, against=None if earlier is None else load(earlier))
         saved.append(args.html)
     return saved
 

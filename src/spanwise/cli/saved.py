@@ -59,7 +59,14 @@ REPORT_EXAMPLES = """examples:
   spanwise report study.json -o study.html"""
 
 
-REPORT = Arguments(RESULT, output("where to write the page (default: standard output)"))
+REPORT = Arguments(
+    RESULT,
+    output("where to write the page (default: standard output)", often=True),
+    Setting(
+        "against", "an earlier result over the same gold file: the page says what changed",
+        metavar="RESULT.json", often=True,
+    ),
+)  # fmt: skip
 
 
 def run_report(args: argparse.Namespace) -> int:
@@ -69,7 +76,8 @@ def run_report(args: argparse.Namespace) -> int:
 
     if not args.output and sys.stdout.isatty():
         raise ChoiceError("a page cannot be read on a terminal.\nName a file: -o report.html.")
-    write_output(render(load(args.result)), args.output)
+    earlier = None if args.against is None else load(args.against)
+    write_output(render(load(args.result), earlier), args.output)
     if args.output:
         write_message(f"saved: {args.output}")
     return 0

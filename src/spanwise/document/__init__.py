@@ -149,6 +149,9 @@ class Document(Struct, frozen=True, kw_only=True):
         """The document as it is written, without data that is only held in memory."""
         return self
 
+    def _repr_html_(self) -> str:
+        return str(resolve("reports.notebook:notebook_table")(self))
+
     def to_dict(self) -> dict[str, Any]:
         """The document as plain dicts and lists; undefined numbers are None."""
         import msgspec
@@ -191,9 +194,14 @@ class Document(Struct, frozen=True, kw_only=True):
         render = resolve("reports.terminal:render")
         return str(render(self, width=width, color=color, signature=signature, detail=detail))
 
-    def to_html(self, path: str | Path | None = None) -> str:
-        """The document as one self-contained HTML page, also written to `path` if one is given."""
-        page = str(resolve("reports.html:render")(self))
+    def to_html(self, path: str | Path | None = None, *, against: DocumentLike | None = None) -> str:
+        """The document as one self-contained HTML page, also written to `path` if one is given.
+
+        Args:
+            against: an earlier result of the same gold data; the page of an evaluation or a study then says
+                what changed.
+        """
+        page = str(resolve("reports.html:render")(self, against))
         if path is not None:
             resolve("formats:write_atomically")(path, page)
         return page

@@ -9,6 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from spanwise.document import Count, Document, DocumentPart
 from spanwise.document.scores import Outcome, ScoreTest
+from spanwise.registry import resolve
 
 Way: TypeAlias = Literal["broken", "fixed", "new", "gone"]
 WAYS: tuple[Way, ...] = ("broken", "fixed", "new", "gone")
@@ -95,7 +96,4 @@ class Changes(Document, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        told = ", ".join(
-            f"{name} {own.broken} broken {own.fixed} fixed" for name, own in self.systems.items()
-        )
-        return f"<spanwise.Changes {told}>"
+        return f"<spanwise.Changes {resolve('views.verdict:verdict')(self).answer}>"

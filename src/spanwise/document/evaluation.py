@@ -263,8 +263,9 @@ class SystemResult(SystemScores, frozen=True, kw_only=True):
         ]
 
     def __repr__(self) -> str:
-        keys = [key for key in self.known_keys() if getattr(self, key)]
-        return f"<spanwise.SystemResult {self.name}: F1 {_points(self)}; {', '.join(keys)}>"
+        overall = self.exact.overall
+        found = f"{overall.correct:,} right of {overall.gold:,} gold and {overall.predicted:,} predicted"
+        return f"<spanwise.SystemResult {self.name}: F1 {_points(self)}; {found}>"
 
     def _repr_html_(self) -> str:
         return str(resolve("reports.notebook:notebook_system")(self.name, self))
@@ -364,9 +365,6 @@ class ScoreGrid(Document, frozen=True, kw_only=True):
         """
         document: Changes = resolve("changing:changes")(self, other, system=system)
         return document
-
-    def _repr_html_(self) -> str:
-        return str(resolve("reports.notebook:notebook_table")(self))
 
 
 class Evaluation(ScoreGrid, frozen=True, kw_only=True):
@@ -540,6 +538,7 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
         gold: str | None = None,
         predicted: str | None = None,
         where: str | None = None,
+        pattern: str | None = None,
         limit: int = 50,
     ) -> ErrorList:
         """The errors of one system or of all, which show their sentences as text and in notebooks.
@@ -550,11 +549,13 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
             gold: the label of the gold mention.
             predicted: the label of the predicted mention.
             where: a condition on the mention, such as "never seen" or "text has of & entity_length>=3".
+            pattern: errors that share a cause, as `tasks` names it, such as "stops before of".
             limit: how many errors are shown; all of them are in the list.
         """
         errors: ErrorList = resolve("reports.notebook:error_list")(
-            self, system=system, outcome=kind, gold=gold, predicted=predicted, where=where, limit=limit
-        )
+            self, system=system, outcome=kind, gold=gold, predicted=predicted, where=where, pattern=pattern,
+            limit=limit,
+        )  # fmt: skip
         return errors
 
     def to_pandas(self, what: Literal["scores", "mentions"] = "scores") -> pandas.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from spanwise.document import Document, DocumentLike
 from spanwise.document.dataset import DatasetFacts, Description
-from spanwise.document.evaluation import Evaluation, Sentence
+from spanwise.document.evaluation import Evaluation, ScoreGrid, Sentence
 from spanwise.document.loading import as_document
 from spanwise.document.scores import SystemScores
 from spanwise.reports._charts import axis_range, shortened
@@ -28,10 +28,11 @@ from spanwise.reports.errors import (
 )
 from spanwise.reports.outlets import frame
 from spanwise.reports.tables import Cell, Number, Table, tables, text_of
-from spanwise.tasks import MOST_LISTED
+from spanwise.views import has_view, view
+from spanwise.views.points import shown_points
 from spanwise.views.standing import ranked
-from spanwise.views.tasks import shown_tasks
-from spanwise.views.verdict import shown_findings, verdict
+from spanwise.views.tasks import TaskWords
+from spanwise.views.verdict import verdict
 from spanwise.views.wording import OUTCOMES, PRIMARY_SCORES, count, interval, plural, points, visible
 
 if TYPE_CHECKING:
@@ -52,29 +53,41 @@ def notebook_table(document: DocumentLike) -> str:
     parts += [f"<p>{_escaped(text)}</p>" for text in (str(found.reason),) if text]
     parts += [f"<p><small>{_escaped(text)}</small></p>" for text in (found.test, *found.checks) if text]
     parts.append(_chart(document))
-    findings = shown_findings(document)
-    if findings:
-        parts.append(f"<ul>{''.join(f'<li>{_escaped(text)}</li>' for text in findings)}</ul>")
-    if isinstance(document, Evaluation):
-        parts.append(_tasks(document))
-    if "holistic" in by_name:
-        parts.append(_table(by_name["holistic"]))
-    if "labels" in by_name:
-        parts.append(f"<details><summary>by label</summary>{_table(by_name['labels'])}</details>")
+    known = shown_points(document)
+    if known.findings:
+        parts.append(f"<ul>{''.join(f'<li>{_escaped(text)}</li>' for text in known.findings)}</ul>")
+    parts.append(_tasks(known.tasks))
+    if isinstance(document, ScoreGrid):
+        if "holistic" in by_name:
+            parts.append(_table(by_name["holistic"]))
+        if "labels" in by_name:
+            parts.append(f"<details><summary>by label</summary>{_table(by_name['labels'])}</details>")
+    else:
+        parts += _other(document, by_name)
     parts.append("<p><small>The whole page: <code>result.to_html(&quot;report.html&quot;)</code></small></p>")
     if document.signature:
         parts.append(f"<p><small>{_escaped(short_signature(document.signature))}</small></p>")
     return f"<div>{''.join(part for part in parts if part)}</div>"
 
 
-def _tasks(document: Evaluation) -> str:
-    """What to do about the best system, with the commands; empty if there is nothing."""
+def _other(document: Document, by_name: Mapping[str, Table]) -> Iterator[str]:
+    """What supports the answer of any other document, its first table, and the others folded."""
+    said = view(document).statements if has_view(document) else ()
+    if said:
+        yield f"<ul>{''.join(f'<li>{_escaped(text)}</li>' for text in said)}</ul>"
+    for at, (name, table) in enumerate(by_name.items()):
+        title = _escaped(name.replace("_", " "))
+        yield _table(table) if not at else f"<details><summary>{title}</summary>{_table(table)}</details>"
+
+
+def _tasks(tasks: Sequence[TaskWords]) -> str:
+    """What to do about the best system, with the code to paste; empty if there is nothing."""
     rows = "".join(
         f"<li><b>{_escaped(task.title)}</b> {_escaped(task.reason)}"
         + (f" <small>{_escaped(task.gain)}</small>" if task.gain else "")
-        + (f"<br><code>{_escaped(task.command)}</code>" if task.command else "")
+        + (f"<br><code>{_escaped(shown)}</code>" if (shown := task.code or task.command) else "")
         + "</li>"
-        for task in shown_tasks(document)[:MOST_LISTED]
+        for task in tasks
     )
     return f"<ol>{rows}</ol>" if rows else ""
 

@@ -36,7 +36,9 @@ from spanwise.statistics import LEVEL
 from spanwise.views import view
 from spanwise.views import wording as say
 from spanwise.views.cells import Paragraphs
-from spanwise.views.verdict import shown_findings, verdict
+from spanwise.views.points import shown_points
+from spanwise.views.tasks import TaskWords
+from spanwise.views.verdict import verdict
 from spanwise.views.wording import ERRORS, visible
 
 if TYPE_CHECKING:
@@ -469,16 +471,15 @@ def _two_places(value: float | None) -> Number:
     return Number(value, "n/a" if value is None else f"{100 * value:.2f}")
 
 
-def _changed(document: Document, earlier: DocumentLike) -> list[str]:
-    """What broke and what was fixed: by label, and in sentences, of which those of the fixed are folded."""
+def _changed(document: Document, earlier: DocumentLike) -> tuple[str, list[str]]:
+    """What changed in one sentence; then by label, and what broke and was fixed, the latter folded."""
     from spanwise.changing import changes
 
     try:
         shown = view(changes(earlier, document))
     except InputError as error:  # an earlier result without mentions still has scores to compare
-        return [markdown(str(error))]
-    told = [shown.verdict, *shown.statements]
-    parts = [markdown(" ".join(map(str, told)))]
+        return "", [markdown(str(error))]
+    parts = []
     for section in shown.sections:
         kind, title = section.name.partition("-")[0], markdown(say.capital(str(section.title)))
         if kind == "labels" and (table := paper(section)):
@@ -493,7 +494,7 @@ def _changed(document: Document, earlier: DocumentLike) -> list[str]:
                 if kind == "broken"
                 else f"<details><summary>{about}</summary>\n\n{quoted}\n\n</details>"
             )
-    return parts
+    return markdown(" ".join(map(str, [shown.verdict, *shown.statements]))), parts
 
 
 def step_summary(
@@ -514,6 +515,9 @@ def step_summary(
     by_name = tables(document)
     dataset = document.dataset.name if isinstance(document, Evaluation | Description) else ""
     parts = ["## spanwise" + (f": {markdown(dataset)}" if dataset else "")]
+    since, changed = ("", []) if earlier is None else _changed(document, earlier)
+    if since:
+        parts.append(f"**{since}**")
     found = verdict(document)
     if found.answer:
         parts.append(f"**{markdown(str(found.answer))}**")
@@ -521,16 +525,16 @@ def step_summary(
         parts.append(f"<sub>{markdown(found.test)}</sub>")
     if found.checks:
         parts.append("\n".join(f"- ⚠️ {markdown(text)}" for text in found.checks))
-    findings = shown_findings(document)
-    if findings:
-        parts.append("\n".join(f"- {markdown(text)}" for text in findings))
+    known = shown_points(document)
+    if known.findings or known.tasks:
+        said = [f"- {markdown(text)}" for text in known.findings]
+        parts.append("\n".join([*said, *map(_task, known.tasks)]))
     if checks:
         parts.append("\n".join(f"- {_sign(check)} {markdown(check.message)}" for check in checks))
     if changes:
         confidence = document.settings.confidence if isinstance(document, Evaluation) else CONFIDENCE
         parts.append(_changes(changes, confidence))
-    if earlier is not None:
-        parts += _changed(document, earlier)
+    parts += changed
     if notes:
         parts.append("\n".join(f"- {markdown(note)}" for note in notes))
     if "holistic" in by_name:
@@ -544,6 +548,14 @@ def step_summary(
     if document.signature:
         parts.append(f"<sub>{markdown(short_signature(document.signature))}</sub>")
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def _task(task: TaskWords) -> str:
+    """A task as an item of a list in Markdown, with its gain and its command."""
+    gain = f" ({markdown(task.gain)})" if task.gain else ""
+    quote = "``" if "`" in task.command else "`"
+    command = f" {quote}{task.command}{quote}" if task.command else ""
+    return f"- **{markdown(task.title)}** {markdown(task.reason)}{gain}{command}"
 
 
 # The tables that a summary shows collapsed, for every dataset if there are several.

@@ -24,6 +24,7 @@ TITLES = {
     "gone": "Errors gone",
 }
 MOST = 12  # buckets on a screen
+MOST_LABELS = 4  # in a sentence
 
 
 def changes_view(document: Changes) -> View:
@@ -32,8 +33,10 @@ def changes_view(document: Changes) -> View:
     verdict = cells.joined([cells.words(f"{{}} {_difference(document, own)}.", name) for name, own in named])
     several = len(document.systems) > 1
     counts = tuple(
-        cells.words(f"{{}}: {_counts(own)}", name) if several else cells.words(_counts(own))
+        cells.words(f"{{}}: {said}", name) if several else cells.words(said)
         for name, own in named
+        for said in (_by_label(own), _counts(own))
+        if said
     )
     answer = Paragraphs((verdict, *counts))
     sections = [Section("answer", cells.words(""), (answer,), on=SCREEN)]
@@ -70,6 +73,28 @@ def _difference(document: Changes, own: SystemChanges) -> str:
     if not test.significant:
         return f"cannot be told apart from before: {say.signed(test.difference)} F1 {within} ({p})"
     return f"is {'better' if test.difference > 0 else 'worse'} by {size} {within} ({p})"
+
+
+def _by_label(own: SystemChanges) -> str:
+    """The labels whose F1 changed significantly, the largest change first; empty if there is none."""
+    if len(own.labels) < 2:
+        return ""
+    tests = {label: given(counts.difference) for label, counts in own.labels.items()}
+    changed = {
+        label: test.difference
+        for label, test in tests.items()
+        if test is not None and test.significant and test.difference
+    }
+    ranked = sorted(changed, key=lambda label: -abs(changed[label]))[:MOST_LABELS]
+    named = {label: f"{say.visible(label)} ({say.signed(changed[label])})" for label in ranked}
+    ways = {
+        "worse": [named[label] for label in ranked if changed[label] < 0],
+        "better": [named[label] for label in ranked if changed[label] > 0],
+    }
+    parts = [f"{way} on {say.either(labels, 'and')}" for way, labels in ways.items() if labels]
+    more = f"; {len(changed) - len(ranked)} more labels changed" if len(changed) > len(ranked) else ""
+    sentence = f"By label, F1 is {', '.join(parts)}{more}." if parts else ""
+    return sentence.replace("{", "{{").replace("}", "}}")
 
 
 def _counts(own: SystemChanges) -> str:

@@ -20,6 +20,8 @@ _READING = {
     "--align", "--answers", "--answers-format", "--level", "--threshold", "--aliases", "--repeats",
     "--unknown", "--prompt-unit", "--response", "--sample", "--limit",
 }  # fmt: skip
+# The options that name a model, by the format of the predictions it makes.
+MODEL_OPTIONS = {"spacy pipeline": "--spacy", "transformers": "--hf"}
 
 
 def reading_options(command: str) -> list[str]:
@@ -86,23 +88,34 @@ def _apart(word: str) -> list[str]:
     return [option, value] if equals and option in ("--map", "--predicted-map") else [word]
 
 
-def errors_command(document: Evaluation, system: str, saved: str | None = None) -> str:
+def errors_command(
+    document: Evaluation, system: str, saved: str | None = None, *, command: str | None = None
+) -> str:
     """The command that lists the errors of a system: of a saved document, or of the files as they were read.
 
     Empty if the document was made from data in memory.
+
+    Args:
+        saved: the file that the document was written to.
+        command: the command that read the files, if the document does not name it.
     """
+    command = document.settings.command or command
     if saved is not None:
         chosen = f" --system {quoted(system)}" if len(document.systems) > 1 else ""
         return f"spanwise errors {quoted(saved)}{chosen}"
     gold = next((row.path for row in document.inputs if row.role == "gold"), None)
     predicted = [row for row in document.inputs if row.role == "predicted"]
-    own = next((row.path for row in predicted if row.system == system), None)
-    if not document.settings.command or gold is None or own is None:
+    own = next((row for row in predicted if row.system == system), None)
+    if not command or gold is None or own is None or own.path is None:
         return ""
     # A file that holds both gold and predictions is named once, as in the original command.
     merged = any(row.path == gold for row in predicted)
-    files = [own] if merged else [gold, own]
-    return " ".join(["spanwise errors", *map(quoted, files), *reading_options(document.settings.command)])
+    if own.format in MODEL_OPTIONS:
+        files = [quoted(gold), MODEL_OPTIONS[own.format], quoted(own.path)]
+        files += ["--trust"] if "--trust" in shlex.split(command) else []
+    else:
+        files = [quoted(own.path)] if merged else [quoted(gold), quoted(own.path)]
+    return " ".join(["spanwise errors", *files, *reading_options(command)])
 
 
 def quoted(value: object) -> str:

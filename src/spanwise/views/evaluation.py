@@ -5,8 +5,9 @@ from __future__ import annotations
 from spanwise.document.evaluation import Evaluation
 from spanwise.views import Section, View, buckets, cells, outcomes, parts, scores
 from spanwise.views.dataset import composition
+from spanwise.views.points import shown_points
 from spanwise.views.systems import ShownSystems
-from spanwise.views.verdict import shown_findings, verdict
+from spanwise.views.verdict import verdict
 
 # The order of tables in papers, where related tables are together.
 TABLES = (
@@ -24,7 +25,7 @@ def evaluation_view(document: Evaluation) -> View:
         about=cells.literal(found.test),
         verdict=found.answer,
         sections=tuple(evaluation_sections(ShownSystems(document))),
-        statements=tuple(map(cells.literal, shown_findings(document))),
+        statements=tuple(map(cells.literal, shown_points(document).findings)),
         notes=found.checks,
         inputs=document.inputs,
         dataset=document.dataset,

@@ -28,12 +28,13 @@ from spanwise.views.cells import (
 from spanwise.views.dataset import MARKS, TINY, mentions
 from spanwise.views.lookups import inner_keys
 from spanwise.views.parts import ranged
+from spanwise.views.points import shown_points
 from spanwise.views.runs import by_dataset
 from spanwise.views.scores import in_words, pair_names
 from spanwise.views.standing import alone, decides, family_of, study_letters, tested_in, tested_on
 from spanwise.views.statements import out_of_reach
 from spanwise.views.systems import over_runs
-from spanwise.views.verdict import shown_findings, verdict
+from spanwise.views.verdict import verdict
 
 # The order of tables in papers; those of each dataset follow.
 TABLES = (
@@ -56,7 +57,7 @@ def study_view(document: Study, *, short: bool = False) -> View:
         about=cells.literal(found.test),
         verdict=found.answer,
         sections=(*study_sections(document, short=short), *parts),
-        statements=tuple(map(cells.literal, shown_findings(document))),
+        statements=tuple(map(cells.literal, shown_points(document).findings)),
         notes=found.checks,
         inputs=document.inputs,
         systems=tuple(document.analyses.holistic),

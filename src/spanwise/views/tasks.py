@@ -15,7 +15,7 @@ from spanwise.views.commands import errors_command, mapped_command, quoted
 from spanwise.views.wording import visible
 
 MOST_NAMED = 4  # labels and files that a sentence names
-OVERLAPPING = "“Up to” is F1 gained if exactly these errors were right; gains of several tasks may overlap."
+OVERLAPPING = "“Up to” is F1 gained if exactly these errors were right; gains may overlap."
 
 
 class TaskWords(Struct, frozen=True, kw_only=True):
@@ -26,6 +26,8 @@ class TaskWords(Struct, frozen=True, kw_only=True):
         reason: the count that shows it.
         gain: what it could gain, such as "up to +3.0 F1"; empty if that is unknown.
         command: the command that opens its sentences or does it; for data in memory an option, or empty.
+        option: the option of `spanwise errors` that chooses its sentences, or empty.
+        code: the same as an expression in Python, in which the evaluation is called `result`; or empty.
         number: how many errors there are to look at, and `filter`, by which the page selects them.
         check: whether it is about the data, not about a system.
     """
@@ -34,6 +36,8 @@ class TaskWords(Struct, frozen=True, kw_only=True):
     reason: str
     gain: str = ""
     command: str = ""
+    option: str = ""
+    code: str = ""
     number: int = 0
     filter: Mapping[str, str] = {}
     check: bool = False
@@ -68,6 +72,8 @@ def worded(document: Evaluation, task: TaskFinding, saved: str | None = None) ->
         reason=reason,
         gain="" if task.gain is None else f"up to {say.signed(task.gain)} F1",
         command=_command(document, task, saved),
+        option=_option(task),
+        code=_code(document, task),
         number=task.count if task.filter and task.kind != "truncation" else 0,
         filter=task.filter,
         check=task.system is None or task.kind in ("alias", "unknown"),
@@ -187,23 +193,43 @@ def _weakest(document: Evaluation, task: TaskFinding) -> str:
     return f"{parts[0]}; {' and '.join(parts[1:])}." if len(parts) > 1 else f"{parts[0]}."
 
 
+# The keyword of `result.errors`, which is also the option of `spanwise errors`, by the kind of task.
+_KEYWORDS = {"pattern": "pattern", "label": "gold", "unknown": "predicted", "truncation": "kind"}
+
+
+def _chosen(task: TaskFinding) -> tuple[str, str] | None:
+    """The keyword and its value that choose the sentences of a task."""
+    keyword = _KEYWORDS.get(task.kind)
+    if keyword is None:
+        return None
+    return keyword, "missed" if task.kind == "truncation" else task.names[0]
+
+
+def _option(task: TaskFinding) -> str:
+    chosen = _chosen(task)
+    return "" if chosen is None else f"--{chosen[0]} {quoted(chosen[1])}"
+
+
+def _code(document: Evaluation, task: TaskFinding) -> str:
+    """What opens the sentences of a task in Python, or how its labels are mapped."""
+    if task.kind == "alias":
+        label, alias = task.names
+        return visible(f"map={{{alias!r}: {label!r}}}")
+    chosen = _chosen(task)
+    if chosen is None:
+        return ""
+    system = f"{task.system!r}, " if len(document.systems) > 1 else ""
+    return visible(f"result.errors({system}{chosen[0]}={chosen[1]!r})")
+
+
 def _command(document: Evaluation, task: TaskFinding, saved: str | None) -> str:
     """The command that opens the sentences of a task, or that does it; without files its option, or empty."""
     command, inputs = document.settings.command, document.inputs
     gold = next((row.path for row in inputs if row.role == "gold"), None)
-    reading = errors_command(document, task.system or next(iter(document.systems)), saved)
     match task.kind:
         case "alias":
             label, alias = task.names
             return mapped_command(command, alias, label) if command else f"--map {quoted(f'{alias}={label}')}"
-        case "pattern":
-            return f"{reading} --pattern {quoted(task.names[0])}" if reading else ""
-        case "label":
-            return f"{reading} --gold {quoted(task.names[0])}" if reading else ""
-        case "truncation":
-            return f"{reading} --outcome FN" if reading else ""
-        case "unknown":
-            return f"{reading} --predicted {quoted(task.names[0])}" if reading else ""
         case "repairs":
             files = [row.path for row in inputs if row.repairs and row.path]
             return " ".join(["spanwise validate", *map(quoted, files)]) if command and files else ""
@@ -211,3 +237,5 @@ def _command(document: Evaluation, task: TaskFinding, saved: str | None) -> str:
             train = [f"--train {quoted(row.path)}" for row in inputs if row.role == "train" and row.path]
             describe = ["spanwise describe", quoted(gold), *(train if task.kind == "copies" else [])]
             return " ".join(describe) if command and gold else ""
+    reading = errors_command(document, task.system or next(iter(document.systems)), saved)
+    return f"{reading} {_option(task)}" if reading else ""

@@ -76,10 +76,10 @@ def verdict(document: DocumentLike) -> Verdict:
     match document:
         case Evaluation():
             (part,) = document.datasets.values()
-            found = _of_dataset(part, document.settings)
+            found = of_dataset(part, document.settings)
         case Study() if len(document.datasets) == 1:
             (part,) = document.datasets.values()
-            found = _of_dataset(part, document.settings, family_of(document))
+            found = of_dataset(part, document.settings, family_of(document))
         case Study():
             found = _of_datasets(document)
         case _ if not has_view(document):
@@ -92,27 +92,8 @@ def verdict(document: DocumentLike) -> Verdict:
     )
 
 
-MOST_FINDINGS = 5
 MOST_HINTS = 8
 MANY_COPIES = 0.1  # the share of sentences from which copies are named under the answer
-
-
-def shown_findings(document: DocumentLike) -> list[str]:
-    """The findings to show under an answer, as sentences; those of several datasets name the dataset.
-
-    What a lead rests on is left out, because the answer says it; so is what a task of an evaluation says.
-    Where a weak slice is named, the last sentence says that its score is biased by being chosen.
-    """
-    document = as_document(document)
-    told = ("lead", "alias", "truncation") if isinstance(document, Evaluation) else ("lead",)
-    datasets = document.datasets if isinstance(document, ScoreGrid) else {}
-    shown = [
-        (row, f"{say.visible(name)}: " if len(datasets) > 1 else "")
-        for name, part in datasets.items()
-        for row in part.findings
-        if row.kind not in told
-    ][:MOST_FINDINGS]
-    return [*(where + say.finding(row) for row, where in shown), *selected(row for row, _ in shown)]
 
 
 def selected(findings: Iterable[Finding]) -> list[str]:
@@ -123,7 +104,7 @@ def selected(findings: Iterable[Finding]) -> list[str]:
 # ---- one dataset -----------------------------------------------------------------------------------
 
 
-def _of_dataset(part: DatasetRuns, settings: Settings | StudySettings, family: str = "") -> Verdict:
+def of_dataset(part: DatasetRuns, settings: Settings | StudySettings, family: str = "") -> Verdict:
     """The answer for one dataset: about the two systems with the highest score, or the only one."""
     primary = settings.primary or "f1"
     means = _means(silver.with_judge(part) if primary == "f1" else part, primary)
@@ -356,16 +337,9 @@ _SUBSET_PARTS = {"UNSEEN-ANY": ("UNSEEN-TYPE", "UNSEEN-TOKENS")}
 
 def _of_datasets(study: Study) -> Verdict:
     """The answer of a study of several datasets: the two systems with the highest mean over all of them."""
-    primary = study.settings.primary or "f1"
-    on = {name: _means(part, primary) for name, part in study.datasets.items()}
-    systems = list(study.analyses.holistic)
-    means = {
-        system: spread(row.get(system) for row in on.values()).mean
-        for system in systems
-        if all(row.get(system) is not None for row in on.values())
-    }
+    primary, means = study.settings.primary or "f1", means_over_datasets(study)
     order = list(lettering(means))
-    number = say.plural(len(on), "dataset")
+    number = say.plural(len(study.datasets), "dataset")
     if not order:
         return Verdict(sentence=literal(f"No system has scores on all of {number}."))
     first = order[0]
@@ -379,6 +353,16 @@ def _of_datasets(study: Study) -> Verdict:
         sentence=_over_datasets(study, first, second, next_best, by),
         test=_tested_in(study, first, second),
     )
+
+
+def means_over_datasets(study: Study) -> dict[str, float | None]:
+    """The mean primary score of every system that has one on all datasets."""
+    on = [_means(part, study.settings.primary or "f1") for part in study.datasets.values()]
+    return {
+        system: spread(row[system] for row in on).mean
+        for system in study.analyses.holistic
+        if all(row.get(system) is not None for row in on)
+    }
 
 
 def _over_datasets(study: Study, first: str, second: str, next_best: str, by: str) -> Clause:

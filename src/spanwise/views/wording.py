@@ -560,14 +560,14 @@ def costly(kind: object) -> str:
     return _COSTLY.get(str(kind), "other errors")
 
 
-def either(names: Sequence[str]) -> str:
-    """Several names as alternatives.
+def either(names: Sequence[str], word: str = "or") -> str:
+    """Several names as alternatives, or joined by another word.
 
     Examples:
         >>> either(["missed mentions", "wrong labels", "wrong boundaries"])
         'missed mentions, wrong labels or wrong boundaries'
     """
-    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _against(finding: Finding, what: str) -> str:

@@ -20,10 +20,12 @@ from spanwise.reports._charts.svg import svg
 from spanwise.reports._document import examples
 from spanwise.reports.html.opening import opening
 from spanwise.reports.html.packing import contents
+from spanwise.reports.html.standings import leads, place, ranked_systems, scales
 from spanwise.reports.html.verdicts import (
     answered,
     averages,
     findings,
+    oddities,
     packed_pairs,
     verdicts,
 )
@@ -36,6 +38,7 @@ from spanwise.views.cells import Block, Chart, literal
 from spanwise.views.lookups import inner_keys, label_order, reversals, scored_labels
 from spanwise.views.parts import by_level
 from spanwise.views.placement import of_systems
+from spanwise.views.points import shown_points
 from spanwise.views.scores import costs
 from spanwise.views.shown import (
     ShownDataset,
@@ -524,7 +527,14 @@ def study_parts(document: Study) -> dict[str, object]:
         "names": study.systems(document),
         "score": words.study_score(analyses),
         "answer": answered(document, study.systems(document)),
-        "verdicts": verdicts(document),
+        "verdicts": verdicts(document, study.systems(document)),
+        "odd": oddities(document),
+        "known": shown_points(document),
+        "overlapping": OVERLAPPING,
+        "leads": leads(document),
+        "ranked": ranked_systems(document),
+        "scales": scales(document),
+        "place": place,
         "averages": averages(document),
         "datasets": datasets,
         "tests": {dataset: _cells(document, dataset) for dataset in datasets},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
@@ -12,20 +13,22 @@ from typing import TypeAlias
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.document import Document, DocumentLike
 from spanwise.document.analyses import PlacementDocument
-from spanwise.document.evaluation import Evaluation
+from spanwise.document.evaluation import Evaluation, ScoreGrid
 from spanwise.document.loading import as_document
 from spanwise.document.study import Study
-from spanwise.errors import ChoiceError
+from spanwise.errors import ChoiceError, InputError
 from spanwise.reports._charts import shortened, titled
 from spanwise.reports._document import examples, pair_link, short_signature
 from spanwise.reports.html.packing import packed
-from spanwise.reports.html.views import drawn, view_parts
+from spanwise.reports.html.views import Card, cards_of, drawn, view_parts
 from spanwise.reports.templates import environment_of
 from spanwise.settings import CONFIDENCE
-from spanwise.views import has_view
+from spanwise.views import has_view, view
 from spanwise.views import silver as judge
 from spanwise.views import wording as words
 from spanwise.views.inputs import files as files_of
@@ -41,13 +44,13 @@ ROWS = "rows.js"  # for pages with tables whose rows can be filtered
 SENTENCES = ("where.js", "controls.js", "filter.js", "examples.js")
 
 
-def render(document: DocumentLike) -> str:
+def render(document: DocumentLike, against: DocumentLike | None = None) -> str:
     """Render the page as text; its policy allows no network and no code but its own scripts, by hash."""
     document = as_document(document)
     context = _parts(document)
     data = context["data"]
     assert data is None or isinstance(data, Mapping)
-    style = _resource("page.css")
+    style = _compact(_resource("page.css"))
     scripts = [_resource(name) for name in _scripts(data)]
     if isinstance(document, PlacementDocument) or (isinstance(document, Evaluation) and document.answers):
         scripts.append(_resource(ROWS))
@@ -55,7 +58,7 @@ def render(document: DocumentLike) -> str:
     later = FoldedParts()
     return template.render(
         style=Markup(style), scripts=[Markup(script) for script in scripts],
-        policy=_policy(style, scripts), later=later.keep,
+        policy=_policy(style, scripts), later=later.keep, changed=_changed(document, against),
         dataset=document.dataset if isinstance(document, Evaluation) else {},
         pack=lambda: packed({**(data or {}), "parts": later.parts}), **context,
     )  # fmt: skip
@@ -86,6 +89,30 @@ def _parts(document: Document) -> Parts:
     )
 
 
+class ChangedParts(Struct, frozen=True):
+    """What changed since an earlier result: the sentence about it, and the cards behind it."""
+
+    sentence: str
+    cards: Sequence[Card] = ()
+
+
+def _changed(document: Document, against: DocumentLike | None) -> ChangedParts | None:
+    """What changed since an earlier result; without the mentions of both, the command that keeps them."""
+    if against is None or not isinstance(document, ScoreGrid):
+        return None
+    from spanwise.changing import changes
+
+    try:
+        shown = view(changes(against, document))
+    except InputError as error:
+        return ChangedParts(str(error).replace("\n", " "))
+    last = ("kinds", "buckets")  # after the sentences
+    listed = sorted(shown.on("page"), key=lambda row: row.name.partition("-")[0] in last)
+    sections = [replace(row, name=f"changed-{row.name}") for row in listed if row.name != "answer"]
+    told = " ".join(map(str, [shown.verdict, *shown.statements]))
+    return ChangedParts(told, cards_of(sections, {}, shown.systems))
+
+
 class FoldedParts:
     """Parts of the page that are hidden at first: folded tables and the views of other systems.
 
@@ -103,6 +130,16 @@ class FoldedParts:
 
 def _resource(name: str) -> str:
     return files("spanwise.reports.html").joinpath(name).read_text(encoding="utf-8")
+
+
+def _compact(style: str) -> str:
+    """A style sheet without the white space that only people need.
+
+    Examples:
+        >>> _compact("a { color: red; }\\n@media print { a, b { color: black; } }\\n")
+        'a{color: red;}@media print{a,b{color: black;}}'
+    """
+    return re.sub(r"\s*([{};,])\s*", r"\1", style).strip()
 
 
 def _policy(style: str, scripts: Sequence[str]) -> str:

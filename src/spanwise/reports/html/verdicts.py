@@ -23,7 +23,6 @@ from spanwise.document.study import Study
 from spanwise.findings import findings_of, findings_over_runs
 from spanwise.reports._charts import SERIES, shortened, titled
 from spanwise.reports._document import examples
-from spanwise.views import sentences
 from spanwise.views import wording as words
 from spanwise.views.cells import Clause
 from spanwise.views.shown import (
@@ -34,8 +33,8 @@ from spanwise.views.shown import (
     run_values,
     score_at,
 )
-from spanwise.views.standing import tested_on
-from spanwise.views.verdict import of_pair, verdict
+from spanwise.views.standing import family_of
+from spanwise.views.verdict import of_dataset, of_pair, verdict
 
 # ---- findings as list items, with links to their mentions --------------------------------------------
 
@@ -124,19 +123,6 @@ def _mentions(document: Evaluation, finding: Finding) -> tuple[str | None, str |
 # ---- a study: who leads on each dataset and over all of them, and whether that may be chance -------
 
 
-class DatasetVerdict(Struct, frozen=True):
-    """The leader on one dataset, the runner-up, and the paired test of the lead."""
-
-    dataset: str
-    leader: str
-    score: float
-    second: str | None = None
-    lead: float | None = None
-    tested: bool = False
-    significant: bool = False
-    significance: str = ""  # what the test says, in words
-
-
 def averages(study: Study) -> dict[str, float | None]:
     """The mean over datasets of each system's mean score; None unless it has a score on all of them."""
     return {
@@ -146,40 +132,25 @@ def averages(study: Study) -> dict[str, float | None]:
     }
 
 
-def verdicts(study: Study) -> list[DatasetVerdict]:
-    """Who leads on each dataset that has scores."""
-    verdicts = [_verdict(study, dataset) for dataset in study.datasets]
-    return [verdict for verdict in verdicts if verdict is not None]
+def verdicts(study: Study, order: Sequence[str]) -> dict[str, Markup]:
+    """Who leads on each dataset that has scores, with systems in the colours of their order."""
+    colours = {name: at for at, name in enumerate(order)}
+    family = family_of(study)
+    return {
+        name: coloured(of_dataset(part, study.settings, family).sentence, colours)
+        for name, part in study.datasets.items()
+        if part.runs
+    }
 
 
-def _verdict(study: Study, dataset: str) -> DatasetVerdict | None:
-    rows = study.analyses.holistic
-    means = {name: row[dataset].mean for name, row in rows.items() if dataset in row}
-    order = _ranked(means)
-    if not order:
-        return None
-    (first, score), *rest = order
-    if not rest:
-        return DatasetVerdict(dataset, first, score)
-    second, below = rest[0]
-    comparison = _dataset_comparison(study, dataset, first, second)
-    test = None if comparison is None else comparison.primary
-    return DatasetVerdict(
-        dataset, first, score, second, score - below,
-        tested=test is not None and test.p_corrected is not None,
-        significant=(first, second) in tested_on(study, dataset).better,
-        significance=sentences.told_apart(comparison),
-    )  # fmt: skip
-
-
-def _ranked(means: Mapping[str, float | None]) -> list[tuple[str, float]]:
-    defined = [(name, mean) for name, mean in means.items() if mean is not None]
-    return sorted(defined, key=lambda row: (-row[1], row[0]))
-
-
-def _dataset_comparison(study: Study, dataset: str, system: str, other: str) -> Comparison | None:
-    rows = study.datasets[dataset].comparisons
-    return next((row for row in rows if set(row.systems) == {system, other}), None)
+def oddities(study: Study) -> list[tuple[str, str]]:
+    """What is unusual about the data of each dataset, in words."""
+    return [
+        (name, words.finding_parts(row)[1])
+        for name, part in study.datasets.items()
+        for row in part.findings
+        if row.kind == "data"
+    ]
 
 
 # ---- a pair: scores, tests, findings, and the parts of a lead --------------------------------------

@@ -21,8 +21,9 @@ from spanwise.reports.terminal._tasks import tasks
 from spanwise.reports.terminal._view import sections_lines
 from spanwise.views import wording as say
 from spanwise.views.evaluation import evaluation_sections, left_out
+from spanwise.views.points import Points, shown_points
 from spanwise.views.systems import ShownSystems
-from spanwise.views.verdict import shown_findings, verdict
+from spanwise.views.verdict import verdict
 
 MOST_LINES = 60  # of a study's screen, unless it is shown in full
 
@@ -36,16 +37,16 @@ def lines(
     command: str | None,
 ) -> list[ScreenLine]:
     """The answer first; then findings, tables, inputs and the next commands."""
-    top = [*answer(document, width), *findings(document, width)]
-    if isinstance(document, Evaluation):
-        top += tasks(document, width, saved)
+    result = next((path for path in saved if str(path).endswith(".json")), None)
+    known = shown_points(document, result)
+    top = [*answer(document, width), *findings(known, width), *tasks(known, width)]
     run = document.settings.command or command
     next_lines = next_steps(document, width, saved, str(run or ""), full=detail == "full")
     if detail == "brief":
         return [*top, *next_lines]
     full = detail == "full"
     if isinstance(document, Study):
-        below = [*_study.inputs(document, width, seconds), *next_lines]
+        below = [*_study.inputs(document, width, seconds, notes=full), *next_lines]
         if full:
             return [*top, *_study.sections(document, width), *in_words(document, width), *below]
         return [*top, *_study.main_sections(document, width, MOST_LINES - len(top) - len(below) - 4), *below]
@@ -68,11 +69,10 @@ def answer(document: Evaluation | Study, width: int) -> list[ScreenLine]:
     return [*result, *warnings(found.checks, width)]
 
 
-def findings(document: Evaluation | Study, width: int) -> list[ScreenLine]:
-    """The findings as sentences, without the lead, which the verdict states."""
-    rows = shown_findings(document)
-    result: list[ScreenLine] = [[]] if rows else []
-    for row in rows:
+def findings(known: Points, width: int) -> list[ScreenLine]:
+    """The findings as sentences, without those that the verdict or a task states."""
+    result: list[ScreenLine] = [[]] if known.findings else []
+    for row in known.findings:
         first, *rest = sentence(row, width - 1, indent=4)
         result += [[("  • ", "mark"), *first[1:]], *rest]
     return result

@@ -20,8 +20,8 @@ from spanwise.intervals import FEW_UNITS
 from spanwise.reports._document import short_signature
 from spanwise.views import wording as say
 from spanwise.views.cells import Column as Column
+from spanwise.views.commands import errors_command
 from spanwise.views.commands import quoted as _quoted
-from spanwise.views.commands import reading_options
 from spanwise.views.statements import statements
 from spanwise.views.systems import few_mark
 from spanwise.views.wording import visible
@@ -611,22 +611,16 @@ def next_steps(
 
 def _errors_to_read(document: Evaluation, command: str) -> Iterator[tuple[str, str]]:
     """The command that shows the errors of the system that the findings are about."""
-    gold = next((row.path for row in document.inputs if row.role == "gold"), None)
     first = _first_system(document)
-    for row in document.inputs:
-        if row.role == "predicted" and gold is not None and first is not None and row.system == first:
+    call = "" if first is None else errors_command(document, first, command=command)
+    if first is not None and call:
+        costly = next((row for row in document.findings if row.kind == "gain" and row.system == first), None)
+        if costly is None:
             chosen, number = _largest_confusion(document.systems[first].confusion)
-            note = say.plural(number, "error") if chosen else "every error in its sentence"
-            # A file that holds both gold and predictions is named once, as in the original command.
-            files = [row.path] if _is_merged(document.inputs) else [gold, row.path]
-            call = " ".join(["spanwise errors", *map(_quoted, files), *reading_options(command)])
-            yield f"{call}{chosen}", note
-
-
-def _is_merged(inputs: Sequence[Input]) -> bool:
-    """Whether gold and predictions are in the same files, so that the gold file is also a system's file."""
-    gold = {row.path for row in inputs if row.role == "gold"}
-    return bool(gold & {row.path for row in inputs if row.role == "predicted"})
+        else:
+            chosen = f" --kind {_quoted(say.OUTCOMES[costly.path[1]])}"
+            number = int(costly.count or 0)
+        yield f"{call}{chosen}", say.plural(number, "error") if chosen else "every error in its sentence"
 
 
 def command_lines(command: str, width: int, *, indent: int = 4, rest: int = 4) -> list[ScreenLine]:

@@ -22,15 +22,16 @@ MAIN = ("holistic", "differences", "tough", "rank_flips", "model_wise")  # the m
 AT_THE_END = ("datasets",)
 
 
-def inputs(document: Study, width: int, seconds: float | None) -> list[ScreenLine]:
-    """The datasets with their sizes, runs that are missing, and notes."""
+def inputs(document: Study, width: int, seconds: float | None, *, notes: bool) -> list[ScreenLine]:
+    """The datasets with their sizes, missing runs, and notes, which hints under the answer sum up."""
+    shown = document.notes or () if notes else ()
     took = "" if seconds is None else f" · evaluated in {seconds:.1f} s"
     _, *table = section_lines(study.data(document), width)[1:]
     return [
         *heading("Data", f"spanwise {say.visible(document.spanwise)}{took}", width),
         *table,
         *(_warnings(document.plan, width) if document.plan else []),
-        *(line for note in document.notes or () for line in sentence(f"! {say.visible(note)}", width)),
+        *(line for note in shown for line in sentence(f"! {say.visible(note)}", width)),
     ]
 
 

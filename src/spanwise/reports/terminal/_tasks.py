@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from spanwise.document.evaluation import Evaluation
 from spanwise.reports.terminal._layout import ScreenLine, command_lines, heading, sentence, size
-from spanwise.tasks import MOST_LISTED
 from spanwise.views import wording as say
-from spanwise.views.tasks import OVERLAPPING, shown_tasks
+from spanwise.views.points import Points
+from spanwise.views.tasks import OVERLAPPING
 
 
-def tasks(document: Evaluation, width: int, saved: Sequence[str] = ()) -> list[ScreenLine]:
-    """At most five tasks, each with its reason and its command."""
-    result = next((path for path in saved if str(path).endswith(".json")), None)
-    rows = shown_tasks(document, saved=result)
-    if not rows:
+def tasks(known: Points, width: int) -> list[ScreenLine]:
+    """The tasks, each with its reason and its command."""
+    if not known.tasks:
         return []
-    lines: list[ScreenLine] = heading("What to do", "up to: F1 if these errors were right", width)
-    for number, task in enumerate(rows[:MOST_LISTED], start=1):
+    gains = sum(bool(task.gain) for task in known.tasks)
+    about = "up to: F1 if these errors were right" if gains else ""
+    lines: list[ScreenLine] = heading("What to do", about, width)
+    for number, task in enumerate(known.tasks, start=1):
         end = len(task.gain) + 2 if task.gain else 0
         first, *rest = sentence(task.title, width - end, indent=5, style="strong")
         gap = max(1, width - size(first) - len(task.gain))
@@ -26,8 +23,6 @@ def tasks(document: Evaluation, width: int, saved: Sequence[str] = ()) -> list[S
         lines += [*rest, *sentence(task.reason, width, indent=5, style="faint")]
         if task.command:
             lines += command_lines(task.command, width, indent=5, rest=5)
-    more = len(rows) - MOST_LISTED
-    if more > 0:
-        lines += sentence(f"{say.plural(more, 'more task')} on the page.", width, style="faint")
-    several = sum(bool(task.gain) for task in rows[:MOST_LISTED]) > 1
-    return [*lines, *(sentence(OVERLAPPING, width, style="faint") if several else [])]
+    if known.left > 0:
+        lines += sentence(f"{say.plural(known.left, 'more task')} on the page.", width, style="faint")
+    return [*lines, *(sentence(OVERLAPPING, width, style="faint") if gains > 1 else [])]
