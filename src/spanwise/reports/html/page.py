@@ -137,9 +137,9 @@ def _compact(style: str) -> str:
 
     Examples:
         >>> _compact("a { color: red; }\\n@media print { a, b { color: black; } }\\n")
-        'a{color: red;}@media print{a,b{color: black;}}'
+        'a{color:red;}@media print{a,b{color:black;}}'
     """
-    return re.sub(r"\s*([{};,])\s*", r"\1", style).strip()
+    return re.sub(r"\s*([{};,])\s*|(:)\s+", r"\1\2", style).strip()
 
 
 def _policy(style: str, scripts: Sequence[str]) -> str:
