@@ -60,7 +60,7 @@ def seconds(repeats: int, call: Callable[..., Any], *arguments: Any, **options: 
 
 def row(what: str, ours: float, theirs: float | None) -> None:
     peer = "not run" if theirs is None else f"{theirs * 1000:,.1f} ms"
-    times = "" if theirs is None else f"{theirs / ours:,.0f} ×"
+    times = "" if theirs is None else f"{theirs / ours:{',.0f' if theirs > ours else '.2f'}} ×"
     print(f"| {what} | {ours * 1000:,.1f} ms | {peer} | {times} |")
 
 

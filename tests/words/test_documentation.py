@@ -20,6 +20,7 @@ import re
 import runpy
 import shlex
 import shutil
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -146,7 +147,7 @@ def run_console(block: Block) -> None:
         status, output = execute(shlex.split(command.replace("\\\n", " "), comments=True))
         if expected.strip() and not REFRESH:
             assert matches(expected, output), f"{block.place}: {command} prints\n{output}"
-        expected_failure = any(flag in command for flag in ("--fail", "--floor", "validate"))
+        expected_failure = any(flag in command for flag in ("--fail", "--floor", "validate", "pytest"))
         assert status == 0 or expected_failure, f"{block.place}: {command} ends with {status}\n{output}"
         printed.append(f"$ {command}" + (trimmed(output) + "\n" if expected.strip() else ""))
     if REFRESH and "[…]" not in block.body:
@@ -163,6 +164,10 @@ def execute(words: list[str]) -> tuple[int, str]:
         with contextlib.redirect_stdout(output):
             runpy.run_path(words[1], run_name="__main__")
         return 0, output.getvalue()
+    if words[0] == "pytest":
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *words[1:]]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.returncode, done.stdout
     assert words[0] == "spanwise", f"{words[0]!r} is not a command that the tests can run"
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):

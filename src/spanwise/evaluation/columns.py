@@ -325,8 +325,9 @@ def mention_columns(result: Evaluation) -> MentionColumns:
     block = live.block if isinstance(live, Whole) else None
     if block is None:
         raise ChoiceError(
-            "mention columns and slice floors need every mention, but a loaded document and an evaluation "
-            "in parts do not keep them.\nEvaluate again, without memory= and with one worker."
+            "a loaded document and an evaluation in parts do not keep the place of every mention, which "
+            "tables of mentions and slice floors need.\n"
+            "Evaluate again, without memory= and with one worker."
         )
     data, facts = block.data, block.data.facts
     corpus, redacted = data.inputs.corpus, result.settings.redacted
