@@ -90,6 +90,6 @@ def test_a_score_that_is_not_a_number_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["out.conllu", "out.pubtator"])
 def test_formats_that_cannot_store_scores_are_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ChoiceError, match=r"has no place for scores\.\nWrite jsonl or conll\."):
+    with pytest.raises(ChoiceError, match=r"has no place for scores\.\nWrite one of: .*, jsonl, conll\."):
         write(scored([0.5]), tmp_path / name, scores=True)
     assert not (tmp_path / name).exists()

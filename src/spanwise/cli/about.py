@@ -203,7 +203,7 @@ def _row(registry: Registry[Named], value: Named) -> dict[str, object]:
         row["needs"] = sorted(needs)
     if hasattr(value, "write"):
         row["writes"] = any(getattr(value, name, None) is not None for name in ("write", "write_folder"))
-        row["writes_scores"] = getattr(value, "write_scored", None) is not None
+        row["writes_scores"] = getattr(value, "keeps_scores", False)
     if holds := getattr(value, "holds", None):
         row["holds"] = [aspect for aspect in _aspects() if aspect in holds]
     return row

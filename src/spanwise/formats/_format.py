@@ -304,18 +304,18 @@ class Format(Struct, frozen=True):
     `evidence` says what is read, if `recognise` does not, and `empty` what to say of a file without records.
     A format that does better without records has instead a function `read(source, options)`, which takes
     a `File`, or an object for which `accepts` returned true.
-    `write(annotation, scheme)` returns the bytes of a file, and `write_scored` those of one
-    that keeps the scores of mentions, in a `score_column` if necessary; `write_folder(annotation, folder)`
-    writes a format that consists of several files.
+    `write(annotation, scheme)` returns the bytes of a file. If that has no place for the scores of mentions,
+    `write_scored` returns those of a file with a `score_column`. `write_folder(annotation, folder)` writes a
+    format that consists of several files.
     `problems(file, options)` lists all errors, where `read` would stop at the first.
     `layered(object)` tells whether an object holds gold and predictions, for `read_layers`, and
     `read_annotators(file, options)` returns the annotation of each annotator in a file, or None if it
     distinguishes none.
-    If a format is `interning`, its `read` and `read_layers` take a third argument: the interner with
-    the words of earlier files, to which the words of this file are added.
     `survey(file, options, cutting)` scans a file once and decides where to cut it into parts, so that
     it never has to fit in memory; it returns None if the file must be read whole. `keeps_rows` means that
-    the survey keeps the parsed rows while there is room.
+    the survey keeps the parsed rows while there is room, and that `read` and `read_layers` take a third
+    argument, as those that derive from records do: the interner with the words of earlier files, to which the
+    words of this file are added.
     `holds` names what a written file can hold beside flat mentions, in the words of `ASPECTS`; None if the
     format does not declare it, so that only reading a file back shows what it lost.
     """
@@ -344,17 +344,25 @@ class Format(Struct, frozen=True):
     write_folder: Callable[[Annotation, str | os.PathLike[str]], object] | None = None
     layered: Callable[[object], bool] | None = None
     read_annotators: Callable[[File, Options], dict[str, Annotation] | None] | None = None
-    interning: bool = False
     survey: Callable[[File, Options, Cutting], CutSource | None] | None = None
     keeps_rows: bool = False
     holds: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
         if self.records is not None:
-            force_setattr(self, "interning", True)
             for step in ("read", "survey", "problems", *(["read_layers"] if self.layers else [])):
                 if getattr(self, step) in (None, _unread):
                     force_setattr(self, step, self._derived(step))
+
+    @property
+    def interning(self) -> bool:
+        """Whether `read` and `read_layers` take the words of earlier files."""
+        return self.records is not None or self.keeps_rows
+
+    @property
+    def keeps_scores(self) -> bool:
+        """Whether the scores of mentions can be written."""
+        return self.write_scored is not None or "scores" in (self.holds or ())
 
     def _derived(self, step: str) -> Callable[..., Any]:
         return lambda file, *given: resolve(f"formats._records:{step}")(self, file, *given)

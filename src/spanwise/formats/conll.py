@@ -272,7 +272,6 @@ FORMAT = Format(
     problems=problems,
     suffixes=(".conll", ".bio", ".iob", ".iob2", ".txt", ".tsv"),
     source="Tjong Kim Sang and De Meulder (2003)",
-    interning=True,
     survey=survey,
     keeps_rows=True,
     holds=frozenset(("words", "tokens", "sentences", "documents")),

@@ -675,7 +675,6 @@ FORMAT = Format(
     "spaCy)",
     read=read,
     write=write,
-    write_scored=write,
     recognise=recognise,
     problems=problems,
     suffixes=(".jsonl", ".ndjson", ".json"),

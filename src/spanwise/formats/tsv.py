@@ -300,7 +300,6 @@ HIPE = Format(
     write=write_hipe,
     source="https://github.com/hipe-eval",
     holds=frozenset(("words", "tokens", "sentences", "documents", "document names")),
-    interning=True,
 )
 
 
@@ -541,5 +540,4 @@ CONLLU = Format(
     suffixes=(".conllu", ".conllup"),
     holds=frozenset(("words", "tokens", "sentences", "sentence ids", "documents", "document names")),
     source="https://universaldependencies.org/format.html",
-    interning=True,
 )

@@ -118,10 +118,10 @@ def _write(
 def check_scores_fit(path: str | os.PathLike[str], *, format: str | Format | None = None) -> None:
     """Raise ChoiceError if the format of a file cannot store the scores of mentions."""
     chosen = FORMATS.find(format) if format is not None else _format_for(Path(path))
-    if chosen.write_scored is None and "scores" not in (chosen.holds or ()):
-        names = " or ".join(form.name for form in FORMATS if form.write_scored is not None)
+    if not chosen.keeps_scores:
+        names = ", ".join(form.name for form in FORMATS if form.keeps_scores)
         raise ChoiceError(
-            f"{os.fspath(path)}: the format {chosen.name!r} has no place for scores.\nWrite {names}."
+            f"{os.fspath(path)}: the format {chosen.name!r} has no place for scores.\nWrite one of: {names}."
         )
 
 
