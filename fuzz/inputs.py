@@ -54,7 +54,7 @@ def _of_verb(draw: random.Random) -> Input:
 
 
 def _mispaired(draw: random.Random, data: bytes) -> bytes:
-    """Predictions in another order, with other ids, with a key twice, or with a second annotation."""
+    """Predictions in another order, with other ids or under another name, with a key or an annotation twice."""
     rows = [json.loads(line) for line in data.decode().splitlines()]
     if draw.random() < 0.7:
         for row in rows:
@@ -81,6 +81,9 @@ def _mispaired(draw: random.Random, data: bytes) -> bytes:
             rows.insert(draw.randrange(len(rows)), dict(row))
         elif len(rows) > 1:
             rows.remove(row)
+    if draw.random() < 0.2:
+        field = draw.choice(["sent_id", "sentence_id", "uid", "_id", "_input_hash", "name"])
+        rows = [{field if key == "id" else key: value for key, value in row.items()} for row in rows]
     lines = [json.dumps(row) for row in rows]
     if draw.random() < 0.15:
         position, key = draw.randrange(len(lines)), draw.choice(["spans", "id", "tokens"])

@@ -18,6 +18,7 @@ from fuzz import seeds
 from fuzz.inputs import Input
 from spanwise.errors import InputError, SpanwiseError
 from spanwise.formats import FORMATS, validate
+from spanwise.formats.unread import unread
 from spanwise.formats.writing import to_bytes
 
 SECONDS = 5.0  # limit of CPU time for an input of less than 1 MB
@@ -119,6 +120,8 @@ def _read(path: Path, given: Input, draw: random.Random) -> None:
         names = ["conll", "jsonl", "spans", "w2ner", "webanno", "conllu", "hipe", "pubtator", "label-studio"]
         with contextlib.suppress(InputError):
             to_bytes(annotation, FORMATS.find(draw.choice(names)), lossy=draw.random() < 0.3)
+    if draw.random() < 0.2:
+        unread(path, annotation, **given.options)
     if draw.random() < 0.02:
         spanwise.evaluate(annotation, {"same": annotation}, resamples=10).to_dict()
 

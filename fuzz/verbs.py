@@ -13,6 +13,7 @@ from typing import Any
 import spanwise
 from fuzz import seeds
 from spanwise.errors import ChoiceError, SpanwiseError
+from spanwise.formats._sentences import id_field
 
 
 def answers(path: Path, draw: random.Random) -> None:
@@ -38,9 +39,12 @@ def _implied_score(rows: list[Any]) -> float | None:
     gold = {row["id"]: row for row in seeds.PAIRED}
     if not all(isinstance(row, dict) and isinstance(row.get("spans"), list) for row in rows):
         return None
-    if sorted(str(row.get("id")) for row in rows) != sorted(map(str, gold)):
+    ids = [str(row.get(id_field(row) or "id")) for row in rows]
+    if sorted(ids) != sorted(gold):
         return None
-    right = sum(span in gold[row["id"]]["spans"] for row in rows for span in row["spans"])
+    right = sum(
+        span in gold[name]["spans"] for name, row in zip(ids, rows, strict=True) for span in row["spans"]
+    )
     predicted = sum(len(row["spans"]) for row in rows)
     return 2 * right / (predicted + sum(len(row["spans"]) for row in seeds.PAIRED))
 

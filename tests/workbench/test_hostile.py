@@ -324,6 +324,7 @@ def test_a_damaged_file_of_the_workbench_is_named_with_what_is_lost_without_it(
     error = capsys.readouterr().err
     assert str(path) in error and "Move it away" in error and "that loses" in error
     assert "Traceback" not in error and error.count("\n") == 2
+    assert "this is a link" not in error
 
 
 @pytest.mark.parametrize("packed", ["x'ff00'", "'{'", "'[{}]'"])

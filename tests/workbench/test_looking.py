@@ -382,6 +382,17 @@ def test_every_threshold_is_passed_failed_or_not_checked_for_every_system(tmp_pa
         assert any("another result" in (row["why"] or "") for row in rows if row["system"] == "one")
 
 
+def test_a_gate_of_which_nothing_was_checked_is_not_passed(tmp_path: Path) -> None:
+    write(tmp_path / "gold.jsonl", records(range(20)))
+    add_result(tmp_path, "one", {"one": drawn(20, 20, 0)})
+    (tmp_path / "gate.toml").write_text('[slices.as]\nwhere = "label=A"\nf1 = 40\n', encoding="utf-8")
+    with client_of(tmp_path) as client:
+        gold = client.get("/api/v1/golds").json()[0]["slug"]
+        answer = client.get(f"/api/v1/golds/{gold}/gate").json()
+        assert (answer["passed"], answer["checked"], len(answer["checks"])) == (None, 0, 1)
+        assert "No threshold could be checked" in client.get(f"/g/{gold}/gate").text
+
+
 def test_the_conditions_of_a_slice_are_checked_when_it_is_saved(served: tuple[TestClient, str]) -> None:
     client, gold = served
     path = f"/api/v1/golds/{gold}/slices"

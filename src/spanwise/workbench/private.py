@@ -55,7 +55,8 @@ def check_private(folder: Path) -> None:
         except FileNotFoundError:
             continue
         wanted = stat.S_ISDIR if name in _FOLDERS else stat.S_ISREG
-        if stat.S_ISLNK(found.st_mode) or (name.startswith(DATABASE) and found.st_nlink > 1):
+        hard_link = name.startswith(DATABASE) and stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+        if stat.S_ISLNK(found.st_mode) or hard_link:
             why = "this is a link, through which a file outside the folder would be changed"
         elif not wanted(found.st_mode):
             why = f"the workbench keeps a {'folder' if name in _FOLDERS else 'file'} here, which this is not"

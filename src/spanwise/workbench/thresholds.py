@@ -33,9 +33,9 @@ class CheckedThreshold(Struct, frozen=True, kw_only=True):
 
 
 class GateAnswer(Struct, frozen=True, kw_only=True):
-    """All thresholds, one entry for each system and threshold."""
+    """All thresholds, one entry for each system and threshold; `passed` is null if none was checked."""
 
-    passed: bool  # no threshold failed
+    passed: bool | None  # whether no threshold failed
     checked: int  # thresholds that were checked
     checks: tuple[CheckedThreshold, ...]
 
@@ -63,7 +63,7 @@ def gate_answer(bench: Bench, gold: Gold, results: Sequence[Result] | None = Non
     ]
     failed = any(check.state == "failed" for check in checks)
     checked = sum(check.state != "not checked" for check in checks)
-    return GateAnswer(passed=not failed, checked=checked, checks=tuple(checks))
+    return GateAnswer(passed=not failed if checked else None, checked=checked, checks=tuple(checks))
 
 
 def _score_checks(bench: Bench, result: Result, file: GateFile) -> Iterator[CheckedThreshold]:
