@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import spanwise
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import from_tags
+from spanwise.studies import of_runs
 
 LOGS = Path(__file__).parent / "logs"
 UNITS = {
@@ -157,6 +158,56 @@ def test_providers_of_one_log_are_systems_of_an_evaluation() -> None:
     result = spanwise.evaluate(gold(), {"log": LOGS / "promptfoo.json"}, answers="ordered", resamples=0)
     assert list(result.systems) == ["acme:large", "acme:small"]
     assert result["acme:large"].exact.overall.f1 == pytest.approx(6 / 7)
+
+
+def promptfoo(file: Path, *, repeats: int = 1) -> Path:
+    """Two providers and two prompts, numbered as promptfoo does: a column per pair, a row per repetition."""
+    rows: list[dict[str, Any]] = []
+    for test, (name, (tokens, spans)) in enumerate([*UNITS.items(), ("s3", UNITS["s2"])]):
+        for repeat in range(repeats):
+            for column in range(4):
+                missed = (repeat > 0 and name == "s1") or (repeat > 1 and name == "s2")
+                kept = [] if missed else spans[: 1 if column == 3 else None]
+                said = [{"text": " ".join(tokens[low:high]), "label": label} for low, high, label in kept]
+                rows.append({
+                    "promptIdx": column, "testIdx": test * repeats + repeat,
+                    "vars": {"text": " ".join(tokens)},
+                    "provider": {"id": "acme:large" if column < 2 else "acme:small"},
+                    "prompt": {"label": f"prompt {column % 2}: {{{{text}}}}", "raw": "…"},
+                    "response": {"output": json.dumps(said)},
+                })  # fmt: skip
+    file.write_text(json.dumps({"results": {"results": rows}}), encoding="utf-8")
+    return file
+
+
+FOUR = ["acme:large, prompt 1", "acme:large, prompt 2", "acme:small, prompt 1", "acme:small, prompt 2"]
+
+
+def twice() -> Any:
+    """Gold whose last text occurs twice."""
+    return read_records(
+        [{"tokens": tokens, "spans": [list(span) for span in spans]} for tokens, spans in
+         [*UNITS.values(), UNITS["s2"]]]
+    )  # fmt: skip
+
+
+def test_prompts_have_the_same_numbers_with_each_provider(tmp_path: Path) -> None:
+    log = promptfoo(tmp_path / "results.json")
+    result = spanwise.evaluate(twice(), {"log": log}, answers="ordered", resamples=0)
+    assert list(result.systems) == FOUR
+    assert [result[name].exact.overall.correct for name in FOUR] == [5, 5, 5, 4]
+
+
+def test_repetitions_of_providers_and_prompts_are_runs_of_each(tmp_path: Path) -> None:
+    log = promptfoo(tmp_path / "results.json", repeats=3)
+    study = of_runs(twice(), {"log": str(log)}, answers="ordered", resamples=0)
+    (dataset,) = study.datasets.values()
+    runs = dataset.runs
+    assert list(runs) == FOUR
+    for name, correct in zip(FOUR, (5, 5, 5, 4), strict=True):
+        assert [scores.exact.overall.correct for scores in runs[name].values()] == [
+            correct, correct - 1, correct - 2
+        ]  # fmt: skip
 
 
 def test_epochs_of_one_log_are_runs_of_a_study() -> None:

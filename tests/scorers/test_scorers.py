@@ -218,3 +218,9 @@ def test_the_aggregation_of_lm_eval_adds_counts() -> None:
     rows = [span_f1(document, [json.dumps({"PER": names})])["f1"] for names in (["Ann"], ["Ann", "Cy"])]
     assert round(corpus_f1(rows), 3) == 0.571
     assert np.isnan(corpus_f1([]))
+
+
+def test_several_responses_of_a_request_are_counted_together() -> None:
+    document = {"text": "Ann met Bo", "entities": {"PER": ["Ann", "Bo"]}}
+    said = ['{"PER": ["Ann"]}', '{"PER": ["Ann", "Bo"]}', "no idea"]
+    assert span_f1(document, [said]) == {"f1": (6, 3, 3)}

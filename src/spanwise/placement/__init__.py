@@ -74,6 +74,7 @@ __all__ = [
     "checked",
     "count_sample",
     "has_answers",
+    "name_of_system",
     "place",
     "place_keywords",
     "place_systems",
@@ -81,6 +82,7 @@ __all__ = [
     "placement",
     "records_digest",
     "samples_of",
+    "systems_of",
     "without_offsets",
 ]
 
@@ -728,28 +730,34 @@ def place_systems(
         if name not in giving:
             placed[name] = source
             continue
-        several = () if choices.sample is not None else systems_of(source, choices)
+        several = (
+            () if choices.sample is not None else systems_of(source, choices.answers_format, choices.response)
+        )
         for system in several or (None,):
             each = choices if system is None else replace(choices, sample=system)
-            samples = (
-                {} if each.sample is not None else samples_of(source, each.response, each.answers_format)
-            )
+            chosen = choices.sample is not None
+            samples = {} if chosen else samples_of(source, each.response, each.answers_format, system)
             if len(samples) > 1:
                 raise ChoiceError(
-                    f"{name!r} has {len(samples)} samples per unit: they are runs of one system.\n"
+                    f"{system or name!r} has {len(samples)} samples per unit: they are runs of one system.\n"
                     "Choose one with sample=, or score all of them as runs of a study."
                 )
-            key = name if system is None else system if len(systems) == 1 else f"{name} {system}"
+            key = name if system is None else name_of_system(name, system, alone=len(systems) == 1)
             document = placement(annotation, source, each)
             placed[key], documents[key] = document.annotation, document.document
     return PlacedSystems(annotation, placed, documents)
 
 
-def systems_of(source: object, choices: PlacementChoices) -> tuple[str, ...]:
+def name_of_system(name: str, system: str, *, alone: bool) -> str:
+    """What a system of a log is called: as in the log if no other file is evaluated."""
+    return system if alone else f"{name} {system}"
+
+
+def systems_of(source: object, answers_format: str = "auto", response: str | None = None) -> tuple[str, ...]:
     """The systems of a log that has several, in order of first occurrence; otherwise nothing."""
     if not isinstance(source, str | os.PathLike):
         return ()
-    log = read_log(opened(source), choices.answers_format, choices.response)
+    log = read_log(opened(source), answers_format, response)
     names = () if log is None else tuple(dict.fromkeys(entry.system for entry in log.responses))
     return tuple(name for name in names if name is not None) if len(names) > 1 else ()
 

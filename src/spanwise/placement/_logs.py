@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import struct
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -510,17 +511,15 @@ def _numbered(name: str, items: list[tuple[int | None, Json]]) -> list[tuple[int
     """The items, with the number of the prompt and of the repetition where a log has several per unit."""
     if name not in ("promptfoo", "langsmith"):
         return items
-    key = (
-        (lambda item: (str(item.get("provider")), item.get("promptIdx"), item.get("testIdx")))
-        if name == "promptfoo"
-        else (lambda item: (item.get("reference_example_id"), str(item.get("example"))))
-    )
-    prompts: dict[str, set[Json]] = {}
+    key = _promptfoo_key if name == "promptfoo" else _langsmith_key
+    prompts: dict[str, int] = {}
     seen: dict[object, int] = {}
     for _, item in items:
         if _mapping(item):
             seen[key(item)] = seen.get(key(item), 0) + 1
-            prompts.setdefault(str(item.get("provider")), set()).add(item.get("promptIdx"))
+            prompts.setdefault(_template(item), len(prompts) + 1)
+    # Texts may occur twice, but repetitions are of all rows.
+    repeats = math.gcd(*seen.values()) if name == "promptfoo" else 0
     given: dict[object, int] = {}
     numbered: list[tuple[int | None, Json]] = []
     for line, item in items:
@@ -528,13 +527,34 @@ def _numbered(name: str, items: list[tuple[int | None, Json]]) -> list[tuple[int
             numbered.append((line, item))
             continue
         more: dict[str, Json] = {}
-        if name == "promptfoo" and len(prompts[str(item.get("provider"))]) > 1:
-            more["_prompt"] = (_whole(item.get("promptIdx")) or 0) + 1
-        if seen[key(item)] > 1 and (name == "langsmith" or item.get("testIdx") is not None):
+        if name == "promptfoo" and len(prompts) > 1:
+            more["_prompt"] = prompts[_template(item)]
+        if repeats > 1 or (name == "langsmith" and seen[key(item)] > 1):
             given[key(item)] = given.get(key(item), 0) + 1
-            more["_repeat"] = str(given[key(item)])
+            more["_repeat"] = str((given[key(item)] - 1) % (repeats or seen[key(item)]) + 1)
         numbered.append((line, {**item, **more} if more else item))
     return numbered
+
+
+def _template(item: Mapping[str, Json]) -> str:
+    """The prompt of a row of promptfoo before its variables are filled in.
+
+    `promptIdx` numbers columns of the table, of which each provider has one per prompt.
+    """
+    prompt = item.get("prompt")
+    label = prompt.get("label") if _mapping(prompt) else None
+    return label if isinstance(label, str) and label else str(item.get("promptIdx"))
+
+
+def _promptfoo_key(item: Mapping[str, Json]) -> object:
+    """What is asked of whom: rows that agree in this are repetitions, whatever their `testIdx`."""
+    test = item.get("testCase")
+    about = [item.get("vars"), test.get("metadata") if _mapping(test) else None]
+    return str(item.get("provider")), _template(item), json.dumps(about, sort_keys=True, default=str)
+
+
+def _langsmith_key(item: Mapping[str, Json]) -> object:
+    return item.get("reference_example_id"), str(item.get("example"))
 
 
 def _decoded(text: str) -> Json:

@@ -465,19 +465,24 @@ def _log_by_number(responses: Sequence[Response], units: Units) -> list[tuple[in
     return None
 
 
-def samples_of(source: object, response: str | None = None, answers_format: str = "auto") -> dict[str, str]:
+def samples_of(
+    source: object, response: str | None = None, answers_format: str = "auto", system: str | None = None
+) -> dict[str, str]:
     """The samples in a source, in order of first occurrence, each with a hash of its contents.
 
     Args:
         response: the field with the raw response of the model.
+        system: the system of a log with several; by default, the samples of all.
     """
     if isinstance(source, str | os.PathLike):
         file = opened(source)
         if (log := read_log(file, answers_format, response)) is not None:
-            return _samples_of_log(log, file.path)
+            return _samples_of_log(log, system)
         records = _lines(file.path, read_text(file))
     else:
         records = [AnswerRecord(value, None) for value in _listed(source)]
+    if system is not None:
+        return {}
     digests: dict[str, hashlib._Hash] = {}
     for record in _one_response_each(records, response):
         name = _sample(record)
@@ -488,26 +493,12 @@ def samples_of(source: object, response: str | None = None, answers_format: str 
     return {name: digest.hexdigest() for name, digest in digests.items()}
 
 
-def _samples_of_log(log: Log, path: str) -> dict[str, str]:
-    """The samples of a log of one system; several systems are no samples.
-
-    Raises:
-        InputError: several systems have several samples each.
-    """
-    systems = dict.fromkeys(entry.system for entry in log.responses)
+def _samples_of_log(log: Log, system: str | None) -> dict[str, str]:
     digests: dict[str, hashlib._Hash] = {}
     for entry in log.responses:
-        if entry.sample is not None:
+        if entry.sample is not None and system in (None, entry.system):
             content = _canonical([entry.ids, entry.texts, entry.payload, entry.stopped])
             digests.setdefault(entry.sample, hashlib.sha256()).update(content)
-    if len(systems) > 1:
-        if len(digests) > 1:
-            names = ", ".join(str(name) for name in list(systems)[:8])
-            raise InputError(
-                f"{path}: the log has several systems with several samples each: {names}.\n"
-                f"Choose one, as in sample={_name(log.responses[0])!r}."
-            )
-        return {}
     return {name: digest.hexdigest() for name, digest in digests.items()}
 
 

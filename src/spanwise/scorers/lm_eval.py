@@ -19,22 +19,31 @@ from spanwise.scorers import corpus_score, count_sample
 Row = tuple[int, int, int]  # gold, predicted, correct
 
 
-def span_f1(document: Mapping[str, Any], results: Sequence[str], **options: Any) -> dict[str, Row]:
+def span_f1(
+    document: Mapping[str, Any], results: Sequence[str | Sequence[str]], **options: Any
+) -> dict[str, Row]:
     """The counts of a document under the metric `f1`, as a task's `process_results` returns them.
 
     Args:
         document: with the fields `text` and `entities`, the gold mentions.
-        results: the responses, of which the first is scored.
+        results: the responses, of which the first is scored. Where a filter keeps several of each request,
+            as `take_first_k` does, their counts are added up: gold counts once for each.
         options: keywords of `spanwise.scorers.count_sample`.
 
     Examples:
         >>> span_f1({"text": "Ann left", "entities": [["Ann", "PER"]]}, ['{"PER": ["Ann"]}'])
         {'f1': (1, 1, 1)}
     """
-    return {"f1": count_sample(document["text"], document["entities"], results[0], **options).row[:3]}
+    first = results[0]
+    several = first if isinstance(first, list | tuple) else [first]
+    rows = [count_sample(document["text"], document["entities"], said, **options).row for said in several]
+    gold, predicted, correct, _ = map(sum, zip(*rows, strict=True))
+    return {"f1": (gold, predicted, correct)}
 
 
-def span_scores(document: Mapping[str, Any], results: Sequence[str], **options: Any) -> dict[str, Row]:
+def span_scores(
+    document: Mapping[str, Any], results: Sequence[str | Sequence[str]], **options: Any
+) -> dict[str, Row]:
     """Like `span_f1`, for tasks that list the metrics `f1`, `precision` and `recall`."""
     return dict.fromkeys(("f1", "precision", "recall"), span_f1(document, results, **options)["f1"])
 

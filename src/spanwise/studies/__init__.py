@@ -182,7 +182,11 @@ def of_runs(
     read = manifest_of(
         {
             "datasets": {title: {"test": test}},
-            "systems": {system: _of_system(path, answers) for system, path in named.items()},
+            "systems": {
+                system: entry
+                for name, path in named.items()
+                for system, entry in _of_system(name, path, answers, alone=len(named) == 1).items()
+            },
             "compare": [{"systems": list(pair)} for pair in pairs or ()],
         }
     )
@@ -236,11 +240,13 @@ def _path(source: object, what: str) -> str:
     raise ChoiceError(f"{what} must be a file where a system has several runs.\nGive its path.")
 
 
-def _of_system(path: str, answers: str | Mapping[str, object] | None) -> dict[str, object]:
-    """The manifest entry of a system; its answers are placed if `answers` is given and they are answers."""
+def _of_system(
+    name: str, path: str, answers: str | Mapping[str, object] | None, *, alone: bool
+) -> dict[str, dict[str, object]]:
+    """The manifest entry of a system, or of each system of a log, whose answers are placed."""
     if answers is None:
-        return {"predictions": path}
-    from spanwise.placement import has_answers, place_keywords
+        return {name: {"predictions": path}}
+    from spanwise.placement import has_answers, name_of_system, place_keywords, systems_of
 
     options = place_keywords(answers)
     how = str(options.get("answers_format", "auto"))
@@ -248,7 +254,20 @@ def _of_system(path: str, answers: str | Mapping[str, object] | None) -> dict[st
         has_answers(file, options.get("response"), files=True, answers_format=how)
         for file in runs_of_pattern(path).values()
     )
-    return {"predictions": path, **({"answers": answers} if placed else {})}
+    if not placed:
+        return {name: {"predictions": path}}
+    several = (
+        RUN not in path and options.get("sample") is None and systems_of(path, how, options.get("response"))
+    )
+    if not several:
+        return {name: {"predictions": path, "answers": answers}}
+    return {
+        name_of_system(name, system, alone=alone): {
+            "predictions": path,
+            "answers": {**options, "sample": system},
+        }
+        for system in several
+    }
 
 
 def _studied(

@@ -278,13 +278,15 @@ def _files(manifest: Manifest, system: StudySystem, paths: Mapping[str, str]) ->
     for run, shown in paths.items():
         path = manifest.root / shown
         samples = {}
-        if system.answers is not None and system.answers.get("sample") is None:
+        chosen = None if system.answers is None else system.answers.get("sample")
+        if system.answers is not None:
             source = path if system.records is None else system.records
             field = system.answers.get("response")
             samples = samples_of(
                 source,
                 None if field is None else str(field),
                 str(system.answers.get("answers_format", "auto")),
+                None if chosen is None else str(chosen),  # the system of a log, or a single sample
             )
         if len(samples) < 2:
             digest = "" if system.records is None else records_digest(system.records)
@@ -292,7 +294,9 @@ def _files(manifest: Manifest, system: StudySystem, paths: Mapping[str, str]) ->
             continue
         only_file = len(paths) == 1
         files |= {
-            sample if only_file else f"{run}.{sample}": StudyFile(shown, path, digest, sample, system.records)
+            sample if only_file else f"{run}.{sample}": StudyFile(
+                shown, path, digest, sample if chosen is None else f"{chosen}/{sample}", system.records
+            )
             for sample, digest in samples.items()
         }
     return files
