@@ -5,6 +5,7 @@ Run it from the root of the project: python docs/picture.py
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import tempfile
@@ -22,21 +23,30 @@ COMMAND = "spanwise evaluate gold.conll swapper.conll --train train.conll"
 TARGET = Path(__file__).parent / "screen.svg"
 
 
-def main() -> None:
+def screen() -> str:
+    """The screen of an evaluation of the demo corpus, in colour."""
+    here = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # so that the screen shows short paths
-        demo = generate(".")
-        files = demo.gold.name, demo.systems["swapper"].name
-        result = spanwise.evaluate(*files, train=demo.train.name, command=COMMAND)
-        screen = render(result, width=WIDTH, color=True)
-    console = Console(record=True, width=WIDTH, file=open(os.devnull, "w"))  # noqa: PTH123, SIM115
-    console.print(Text.from_ansi(screen))
+        try:
+            demo = generate(".")
+            files = demo.gold.name, demo.systems["swapper"].name
+            result = spanwise.evaluate(*files, train=demo.train.name, command=COMMAND)
+            return render(result, width=WIDTH, color=True)
+        finally:
+            os.chdir(here)
+
+
+def drawn(shown: str) -> str:
+    """A screen as SVG."""
+    console = Console(record=True, width=WIDTH, file=io.StringIO())
+    console.print(Text.from_ansi(shown))
     svg = console.export_svg(title=COMMAND)
     # Without these rules, the picture uses the reader's monospaced font and fetches nothing.
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
-    TARGET.write_text(svg.replace("Fira Code", "ui-monospace, Menlo, Consolas"), encoding="utf-8")
+    return svg.replace("Fira Code", "ui-monospace, Menlo, Consolas")
 
 
 if __name__ == "__main__":
-    main()
+    TARGET.write_text(drawn(screen()), encoding="utf-8")

@@ -54,9 +54,9 @@ def notebook_table(document: DocumentLike) -> str:
     parts += [f"<p><small>{_escaped(text)}</small></p>" for text in (found.test, *found.checks) if text]
     parts.append(_chart(document))
     known = shown_points(document)
-    if known.findings:
-        parts.append(f"<ul>{''.join(f'<li>{_escaped(text)}</li>' for text in known.findings)}</ul>")
-    parts.append(_tasks(known.tasks))
+    said = "".join(f"<li>{_escaped(text)}</li>" for text in known.findings)
+    listed = [f"<ul>{said}</ul>" if said else "", _tasks(known.tasks)]
+    parts += reversed(listed) if known.urgent else listed
     if isinstance(document, ScoreGrid):
         if "holistic" in by_name:
             parts.append(_table(by_name["holistic"]))

@@ -527,8 +527,9 @@ def step_summary(
         parts.append("\n".join(f"- ⚠️ {markdown(text)}" for text in found.checks))
     known = shown_points(document)
     if known.findings or known.tasks:
-        said = [f"- {markdown(text)}" for text in known.findings]
-        parts.append("\n".join([*said, *map(_task, known.tasks)]))
+        listed = [[f"- {markdown(text)}" for text in known.findings], list(map(_task, known.tasks))]
+        first, second = reversed(listed) if known.urgent else listed
+        parts.append("\n".join([*first, *second]))
     if checks:
         parts.append("\n".join(f"- {_sign(check)} {markdown(check.message)}" for check in checks))
     if changes:

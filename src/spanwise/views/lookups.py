@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from spanwise.buckets import UNPLACED
+from spanwise.conditions import AFTER, BEFORE, OUTCOME, SEARCHABLE, TOUGHNESS
 from spanwise.document import given
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.scores import SCORE_PATHS
+from spanwise.document.scores import OUTCOME_WORDS, SCORE_PATHS, SUBSET_WORDS
 from spanwise.statistics import LEVEL
 from spanwise.views.standing import family_of, tested_on
-from spanwise.views.wording import attribute, defined, tough, visible
+from spanwise.views.wording import attribute, defined, either, tough, visible
 
 if TYPE_CHECKING:
+    from spanwise.conditions import Condition, Criterion
     from spanwise.document.scores import AttributeScores, BucketScores
     from spanwise.document.study import Analyses, AttributeWise, ModelWise, RankedSlice, RankFlip, Study
 
@@ -116,6 +118,50 @@ def greyed(cell: ModelWise | AttributeWise) -> bool:
 def score_path(analyses: Analyses) -> tuple[str, ...]:
     """The path, in comparisons, of the score that a study is about."""
     return SCORE_PATHS[analyses.score or "f1"]
+
+
+Contents: TypeAlias = Mapping[str, Mapping[str, str]]  # what the buckets of every attribute hold, by name
+_SIGNS = {">=": "≥", "<=": "≤"}
+
+
+def condition_words(condition: Condition, contents: Contents) -> str:
+    """A condition in words, as slices are titled.
+
+    Examples:
+        >>> from spanwise.conditions import parse
+        >>> holds = {"entity_length": {"XL": "≥ 4"}}
+        >>> condition_words(parse("label=ORG,PER & toughness=UNSEEN-TOKENS & entity_length=XL"), holds)
+        'entity length ≥ 4 & label is ORG or PER & never seen'
+        >>> condition_words(parse("text=of & label!=LOC & sentence_length>=9"), {})
+        'label is not LOC & sentence length ≥ 9 & text has of'
+    """
+    return " & ".join(clause_words(clause, contents) for clause in condition.clauses)
+
+
+def clause_words(clause: Sequence[Criterion], contents: Contents) -> str:
+    """Comparisons of which one must hold, in words."""
+    return " or ".join(_criterion_words(criterion, contents) for criterion in clause)
+
+
+def _criterion_words(criterion: Criterion, contents: Contents) -> str:
+    name, operator, values = criterion.attribute, criterion.operator, criterion.values
+    negated = "not " if operator == "!=" else ""
+    if name in (TOUGHNESS, OUTCOME):
+        known = {str(code): text for table in (SUBSET_WORDS, OUTCOME_WORDS) for code, text in table.items()}
+        return negated + either([visible(known.get(value, value)) for value in values])
+    if name in SEARCHABLE:
+        verb = "" if name in (BEFORE, AFTER) else " has"
+        return f"{negated}{name}{verb} {either(list(map(visible, values)))}"
+    words = attribute(name)
+    if operator not in ("=", "!="):
+        return f"{words} {_SIGNS.get(operator, operator)} {visible(values[0])}"
+    held = [visible(contents.get(name, {}).get(value) or value) for value in values]
+    if name == "label" or not all(value[:1] in "([≥≤<>0123456789-" for value in held):
+        return f"{words} is {negated}{either(held)}"
+    signs = [
+        value if value[0] in "≥≤<>" else f"in {value}" if value[0] in "([" else f"= {value}" for value in held
+    ]
+    return f"{negated}{words} {either(signs)}"
 
 
 def slice_words(row: RankedSlice) -> str:

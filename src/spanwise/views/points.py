@@ -40,6 +40,11 @@ class Points(Struct, frozen=True):
     tasks: Sequence[TaskWords] = ()
     left: int = 0
 
+    @property
+    def urgent(self) -> bool:
+        """Whether tasks come first: labels that gold does not have make all findings doubtful."""
+        return any(task.check and task.filter for task in self.tasks)
+
 
 def shown_points(document: DocumentLike, saved: str | None = None) -> Points:
     """At most five findings and tasks of an evaluation or a study; other documents have none.

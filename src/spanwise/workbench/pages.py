@@ -30,6 +30,7 @@ from spanwise.matching import OUTCOMES
 from spanwise.reports.templates import environment_of
 from spanwise.slices.index import SliceIndex
 from spanwise.views import wording as words
+from spanwise.views.lookups import clause_words, condition_words
 from spanwise.workbench.api import (
     answering,
     compared_view,
@@ -72,7 +73,7 @@ from spanwise.workbench.drawing import (
 )
 from spanwise.workbench.exports import leaderboard_csv, mentions_csv, mentions_lines
 from spanwise.workbench.guard import MOST_ROWS, Refused
-from spanwise.workbench.index import TESTED, SliceAnswer
+from spanwise.workbench.index import TESTED, Indexed, SliceAnswer
 from spanwise.workbench.jobs import OPTIONS
 from spanwise.workbench.looks import plain_level
 from spanwise.workbench.openapi import OPERATIONS, PREFIX
@@ -111,6 +112,8 @@ def _environment() -> Environment:
     environment.globals.update(
         version=__version__,
         SELECTED=words.SELECTED,
+        clause_words=clause_words,
+        condition_words=condition_words,
         Shown=Shown,
         SCORES=words.PRIMARY_SCORES,
         SCORED=words.SCORED,
@@ -341,6 +344,7 @@ def compare_page(bench: Bench, request: Request) -> Response:
         changed=changed,
         limited=sliced_pair(bench, gold, view, a, b),
         found=won and sentences_of(bench, gold, won, -1, SOME, systems=(a.system, b.system)),
+        contents=_contents(indexed),
     )  # fmt: skip
 
 
@@ -411,6 +415,7 @@ def slices_page(
         bench, request, "slices", gold, address=own.address(page, after), view=view, answer=answer,
         order=order, testable=testable, test=test, points=points, axis=Axis.of(bounds),
         shapes=shapes_of(bench, gold), facets=_facets(indexed.index, answer, view),
+        contents=_contents(indexed),
         saved=bench.store.slices(gold.slug), current=saved,
         tested_at=ChosenView(view.condition).address(f"/g/{gold.slug}/tested"),
         kinds=kinds, most=max((sum(n for _, n in row) for row in kinds.values()), default=0) or 1,
@@ -419,6 +424,14 @@ def slices_page(
         choices=_choices(drawn),
         typed={name: _words_of(view, name) for name in (TEXT, SENTENCE)},
     )  # fmt: skip
+
+
+def _contents(indexed: Indexed | None) -> dict[str, dict[str, str]]:
+    """What the buckets of every attribute hold."""
+    if indexed is None:
+        return {}
+    cut = indexed.index.gold.buckets
+    return {name: {bucket.name: bucket.label for bucket in buckets} for name, buckets in cut.items()}
 
 
 def _kinds(outcomes: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -507,9 +520,11 @@ def weak_page(bench: Bench, request: Request) -> Response:
     gold = bench.gold(request.path_params["gold"])
     indexed = bench.indexed(gold)
     search = weak(bench, request, None)
-    links = {weak_slice.where: ChosenView(parse(weak_slice.where)).query() for weak_slice in search.slices}
+    conditions = {weak_slice.where: parse(weak_slice.where) for weak_slice in search.slices}
+    links = {where: ChosenView(condition).query() for where, condition in conditions.items()}
     return _render(
-        bench, request, "weak", gold, found=search, links=links, names=list(indexed.index.systems),
+        bench, request, "weak", gold, found=search, links=links, conditions=conditions,
+        contents=_contents(indexed), names=list(indexed.index.systems),
         shapes=shapes_of(bench, gold),
     )  # fmt: skip
 
@@ -534,7 +549,7 @@ def sentences_page(bench: Bench, request: Request) -> Response:
         bench, request, "sentences", gold, kept=f"&systems={quote(chosen, safe=',')}" if chosen else "",
         address=view.address(f"/g/{gold.slug}/sentences", after, chosen), view=view, found=listed,
         shapes=shapes_of(bench, gold), choices=_choices(systems), systems=systems,
-        every=list(indexed.index.systems),
+        every=list(indexed.index.systems), contents=_contents(indexed),
     )  # fmt: skip
 
 

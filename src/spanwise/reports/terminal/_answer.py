@@ -39,7 +39,9 @@ def lines(
     """The answer first; then findings, tables, inputs and the next commands."""
     result = next((path for path in saved if str(path).endswith(".json")), None)
     known = shown_points(document, result)
-    top = [*answer(document, width), *findings(known, width), *tasks(known, width)]
+    listed = [findings(known, width), tasks(known, width)]
+    first, second = reversed(listed) if known.urgent else listed
+    top = [*answer(document, width), *first, *second]
     run = document.settings.command or command
     next_lines = next_steps(document, width, saved, str(run or ""), full=detail == "full")
     if detail == "brief":
