@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from spanwise.document import Interval, usual_settings
+from spanwise.document import Interval, Settings, usual_settings
 from spanwise.document.leaks import LeakCell, LeakingSentence, LeakPiece, Leaks, SystemLeaks
 from spanwise.document.scores import Comparison
 from spanwise.rates import LEAK_RATES
@@ -16,7 +16,7 @@ from spanwise.views import wording as words
 from spanwise.views.cells import Cell, Chart, Column, Grid, Paragraphs, Phrase, Quote, QuotePiece
 from spanwise.views.commands import next_section
 from spanwise.views.inputs import pairing
-from spanwise.views.sentences import compared_sentence
+from spanwise.views.sentences import compared_sentence, named_test
 
 SMALL = 0.01  # smaller differences are shown with two decimals
 
@@ -114,9 +114,13 @@ def compared(document: Leaks, comparison: Comparison) -> str:
     if test is None or test.difference is None:
         return ""
     less = replace(comparison, systems=comparison.systems[::-1], runs=comparison.runs[::-1])
-    settings = usual_settings(unit=document.settings.unit, correction=document.settings.correction)
     places = 1 if abs(test.difference) >= SMALL else 2
-    return compared_sentence(less, settings, "points (leak rate)", places=places)
+    return compared_sentence(less, _settings(document), "points (leak rate)", places=places)
+
+
+def _settings(document: Leaks) -> Settings:
+    """The settings that sentences about tests name."""
+    return usual_settings(unit=document.settings.unit, correction=document.settings.correction)
 
 
 # ---- sections --------------------------------------------------------------------------------------
@@ -355,7 +359,8 @@ def _differences(document: Leaks) -> Section:
         for test in pair.scores
     ]  # fmt: skip
     titles = ("first", "second", "mentions of", "rate", "difference", "interval", "p")
-    caption = f"Leaks compared, first minus second; paired randomisation over {document.settings.unit}s."
+    how = named_test(document.comparisons, _settings(document))
+    caption = f"Leaks compared, first minus second; {how}. Intervals are not corrected."
     return Section(
         "differences", cells.words("Differences"), (cells.table(titles, rows),), caption=caption, on=PAPER
     )

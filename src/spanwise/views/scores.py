@@ -197,7 +197,7 @@ def judged(measured: ShownSystems) -> Section | None:
         Column(rank=2, least=10),
     ]  # fmt: skip
     titles = ("system", "mentions of", "from", "F1", "interval", "note")
-    said = [words for row in document.comparisons if (words := silver.compared(row))]
+    said = [words for row in document.comparisons if (words := silver.compared(row, document.settings))]
     explained = silver.explained(document)
     return Section(
         "silver",

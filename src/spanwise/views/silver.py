@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from spanwise.document import Interval
+from spanwise.document import Interval, Settings
 from spanwise.document.evaluation import DatasetRuns, Evaluation
 from spanwise.document.scores import PRIMARY, Comparison, ScoreTest, SystemScores
 from spanwise.document.silver import SilverScores, SilverTest
@@ -58,16 +58,14 @@ def explained(document: Evaluation) -> str:
     )
 
 
-def compared(row: Comparison) -> str:
+def compared(row: Comparison, settings: Settings) -> str:
     """Which of two systems is better, with the help of the judge; empty if that is unknown."""
-    test = judged_test(row)
-    if test is None or test.difference is None:
+    if judged_test(row) is None:
         return ""
-    worded = sentences.better_by(
-        row.systems, test.difference, test.interval, "F1", significant=test.significant
-    )
-    few = "; unreliable: few units show the judge's errors" if row.silver and row.silver.few_carry else ""
-    return f"{worded} (gold and judge, t-test, p {sentences.sentence_p(test.p_corrected)}{few})."
+    sentence = sentences.compared_sentence(_retested(row), settings, "F1")
+    if row.silver and row.silver.few_carry:
+        return sentence.removesuffix(".") + "; unreliable: few units show the judge's errors."
+    return sentence
 
 
 def judged_test(row: Comparison) -> ScoreTest | None:
