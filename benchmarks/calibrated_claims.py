@@ -15,6 +15,7 @@ from benchmarks.experiments import Experiment, reported
 from spanwise.document.loading import as_document
 from spanwise.document.study import Study
 from spanwise.gates import gate
+from spanwise.statistics import LEVEL, spearman
 from spanwise.views.lookups import reversals
 
 PLAIN: dict[str, Any] = {"attributes": "none", "examples": "none", "resamples": 200}
@@ -29,6 +30,7 @@ def experiments() -> Iterator[Experiment]:
     yield from _reversals()
     yield from _others()
     yield from _few()
+    yield from _unrelated()
 
 
 # ---- more than two systems ------------------------------------------------------------------
@@ -270,3 +272,25 @@ def _few() -> Iterator[Experiment]:
         yield Experiment(
             "sizes", "two equal systems, few documents", f"{documents} documents", few, options, 500, asked
         )
+
+
+# ---- rank correlations ----------------------------------------------------------------------
+
+
+def unrelated(draw: Draw, trial: int, *, values: int, rounded: bool) -> Iterator[Event]:
+    """Whether the rank correlation of two unrelated lists of values is significant."""
+    first, second = draw.standard_normal((2, values)).round(0 if rounded else 9)
+    test = spearman(first, second)
+    if not np.isnan(test.p):
+        yield Event("ρ is significant", test.p <= LEVEL)
+        yield Event("p is 0", test.p <= 0)
+
+
+def _unrelated() -> Iterator[Experiment]:
+    for values, rounded in ((6, False), (9, False), (12, False), (12, True)):
+        options = {"values": values, "rounded": rounded}
+        what = "Spearman's ρ of unrelated values" + (", some of them equal" if rounded else "")
+        yield Experiment(
+            "buckets", what, f"{values} values", unrelated, options, 1000,
+            lambda what: "never" if what == "p is 0" else "size",
+        )  # fmt: skip

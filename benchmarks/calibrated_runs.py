@@ -50,6 +50,10 @@ def _letters() -> Iterator[Experiment]:
             {"runs": (2, 5), "seeds": (3.7, 0.9)},
             "",
         ),
+        ("two equal methods, 2 runs, vary by 3.7 F1", {"runs": (2, 2), "seeds": (3.7, 3.7)}, ""),
+        ("two equal methods, 2 runs, vary by 6 F1", {"runs": (2, 2), "seeds": (6.0, 6.0)}, ""),
+        ("two equal methods, 2 runs, vary by 0.5 and 6 F1", {"runs": (2, 2), "seeds": (0.5, 6.0)}, ""),
+        ("two equal methods, 3 runs, vary by 0.5 and 6 F1", {"runs": (3, 3), "seeds": (0.5, 6.0)}, ""),
         ("five equal methods, 2 runs, vary by 1.8 F1", {"runs": (2,) * 5, "seeds": (1.8,) * 5}, "14"),
         ("five equal methods, 3 runs, vary by 1.8 F1", {"runs": (3,) * 5, "seeds": (1.8,) * 5}, ""),
         (
@@ -76,6 +80,10 @@ def _letters() -> Iterator[Experiment]:
         options = {"world": ORDINARY, "documents": 60, **options}
         trials = 600 if what.startswith("two ") else 400
         yield Experiment("runs", what, "60 documents, counts", letters, options, trials, _size, before)
+    for number, documents in ((2, 200), (3, 200), (3, 20)):
+        what = f"two equal methods, {number} runs, vary by 0.5 and 6 F1"
+        options = {"world": ORDINARY, "documents": documents, "runs": (number,) * 2, "seeds": (0.5, 6.0)}
+        yield Experiment("runs", what, f"{documents} documents, counts", letters, options, 600, _size)
 
 
 def _means() -> Iterator[Experiment]:

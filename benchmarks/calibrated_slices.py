@@ -271,7 +271,7 @@ def experiments() -> Iterator[Experiment]:
         named = "of single models trained again, seed sd 1.8 F1" if seeds else "of small edits"
         yield Experiment(
             "workbench", f"history of 30 equal results {named}", "60 documents", falling, {"seeds": seeds},
-            300 if not seeds else 100, asked, old,
+            300, asked, old,
         )  # fmt: skip
     yield Experiment(
         "workbench", "saved slice, nothing weak", "60 documents", confirming, {}, 1000, size, "37 to 58"

@@ -1,6 +1,6 @@
 """Check on many simulated corpora that intervals have their coverage and tests their level.
 
-    python benchmarks/calibration.py [FACTOR] [--workers N] [--only GROUP,…] [--out FILE] [--from FILE …]
+    python -m benchmarks.calibration [FACTOR] [--workers N] [--only GROUP,…] [--out FILE] [--from FILE …]
 
 Runs the experiments of experiments.py and writes calibration.md next to this file. FACTOR multiplies the
 number of trials; 1 takes about 40 minutes of CPU time. Every trial has its own seed, so the number of workers
@@ -41,7 +41,7 @@ CELLS = ("F1", "P", "R", "macro", "fair", "gains", "labels", "rarest label", "bu
 HEAD = """# Calibration
 
 These experiments evaluate simulated corpora, whose true scores are known by construction
-(`tests/support/simulated.py`), through the public functions. `python benchmarks/calibration.py {factor}`
+(`tests/support/simulated.py`), through the public functions. `python -m benchmarks.calibration {factor}`
 wrote this page in {minutes:.0f} minutes of processor time, with {seeds}. All figures are percentages;
 ± is one standard error of the simulation. *Before* is the result of version 0.1 for the same question in
 an independent simulation.

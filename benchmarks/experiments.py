@@ -120,12 +120,12 @@ def _intervals() -> Iterator[Experiment]:
         ("F1 .998", World(errors=0.002, spurious=0.0005), {"documents": 20}, 800),
         ("F1 .998", World(errors=0.002, spurious=0.0005), {"documents": 60}, 800),
         ("F1 .998", World(errors=0.002, spurious=0.0005), {"documents": 200}, 500),
-        ("F1 exactly 1", World(errors=0.0, spurious=0.0), {"documents": 20}, 40),
+        ("F1 exactly 1", World(errors=0.0, spurious=0.0), {"documents": 20}, 300),
         ("a label of about 20 mentions", World(shares=rare), {"documents": 60}, 800),
         ("a label of about 10 mentions", World(shares=rare), {"documents": 30}, 800),
         ("independent errors", SENTENCES, {"sentences": 100}, 800),
         ("independent errors", SENTENCES, {"sentences": 1000}, 500),
-        ("independent errors", SENTENCES, {"sentences": 3000}, 250),
+        ("independent errors", SENTENCES, {"sentences": 3000}, 300),
         ("other world: rare labels, unequal documents", SKEWED, {"documents": 100}, 500),
         ("other world: a few hard documents", FEW_HARD, {"documents": 60}, 600),
         ("other world: long documents are harder", LONGER_HARDER, {"documents": 60}, 600),
@@ -211,12 +211,12 @@ def _runs() -> Iterator[Experiment]:
     options = {"world": FEW_HARD, "size": size, "number": 3, "seeds": 0.12}
     what = "letters of two equal systems, 3 runs, vary by 2 F1"
     yield Experiment(
-        "runs", what, "other world: a few hard documents, 60 documents", runs, options, 300, size_of_runs
+        "runs", what, "other world: a few hard documents, 60 documents", runs, options, 400, size_of_runs
     )
     for better, named in ((0.8, "a fifth"), (0.7, "three tenths")):
         options = {"world": World(), "size": size, "number": 5, "seeds": 0.12, "better": better}
         what = f"letters, 5 runs, {named} fewer errors"
-        yield Experiment("power", what, "60 documents", runs, options, 120, reported)
+        yield Experiment("power", what, "60 documents", runs, options, 300, reported)
 
 
 def _datasets() -> Iterator[Experiment]:
@@ -230,7 +230,7 @@ def _datasets() -> Iterator[Experiment]:
         yield Experiment("datasets", what, "40 documents each", runs, options, 300, asked)
     options = {"world": World(), "size": size, "number": 2, "seeds": 0.12, "datasets": 8, "better": 0.8}
     what = "a fifth fewer errors, 2 runs on each of 8 datasets"
-    yield Experiment("power", what, "40 documents each", runs, options, 60, reported)
+    yield Experiment("power", what, "40 documents each", runs, options, 300, reported)
 
 
 def _buckets() -> Iterator[Experiment]:
@@ -238,7 +238,7 @@ def _buckets() -> Iterator[Experiment]:
         return "reported" if "fu20" in what else "size"
 
     alike = replace(NULL, together=0.8)  # runs of one system mostly get the same mentions wrong
-    for number, datasets, trials in ((1, 1, 400), (3, 1, 300), (8, 1, 200), (1, 3, 200), (1, 8, 120)):
+    for number, datasets, trials in ((1, 1, 400), (3, 1, 300), (8, 1, 300), (1, 3, 300), (1, 8, 300)):
         documents = 60 if datasets == 1 else 40
         options = {"world": alike, "size": {"documents": documents}, "number": number, "datasets": datasets}
         what = f"equal buckets called different, {number} run{'s'[: number > 1]}, {datasets} dataset" + (
@@ -250,7 +250,7 @@ def _buckets() -> Iterator[Experiment]:
         )
     options = {"world": weaker("C", 9), "size": {"documents": 60}, "number": 1}
     yield Experiment(
-        "power", "buckets, a label weaker by 9 points", "60 documents", greying, options, 100, reported
+        "power", "buckets, a label weaker by 9 points", "60 documents", greying, options, 300, reported
     )
 
 
@@ -276,8 +276,8 @@ def _findings() -> Iterator[Experiment]:
     for points in (4, 9, 17):
         options = {"world": weaker("C", points), "size": {"documents": 60}, "weak": "C"}
         what = f"a label weaker by {points} points than all"
-        yield Experiment("power", what, "60 documents", findings, options, 150, _covered_only)
-        yield Experiment("power", f"{what}, find_slices", "60 documents", slicing, options, 150, reported)
+        yield Experiment("power", what, "60 documents", findings, options, 300, _covered_only)
+        yield Experiment("power", f"{what}, find_slices", "60 documents", slicing, options, 300, reported)
     equal = World(kinds=(0.1, 0.45, 0.45), spurious=0.02)
     yield Experiment(
         "findings",
@@ -310,7 +310,7 @@ def _gates() -> Iterator[Experiment]:
         "107 documents",
         chains,
         options,
-        60,
+        300,
         reported,
         "48",
     )

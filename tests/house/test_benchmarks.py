@@ -12,8 +12,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks import calibration  # noqa: E402
 from benchmarks.__main__ import SECTIONS, main  # noqa: E402
 from benchmarks.beside import PAIRS  # noqa: E402
+from benchmarks.calibration import SIZES  # noqa: E402
+from benchmarks.calibration import judged as calibration_judged  # noqa: E402
 from benchmarks.data import Described, make  # noqa: E402
 from benchmarks.experiments import experiments  # noqa: E402
 from benchmarks.goals import GOALS, Goal, judged  # noqa: E402
@@ -209,3 +212,55 @@ def test_no_two_experiments_of_the_calibration_have_the_same_name() -> None:
     """Results are kept by name: of two with the same name, one would never be run."""
     names = [experiment.key for experiment in experiments()]
     assert len(names) > 100 and len(set(names)) == len(names)
+
+
+def test_every_experiment_of_the_calibration_has_so_many_trials_that_a_size_of_nine_percent_fails() -> None:
+    for experiment in experiments():
+        assert experiment.trials >= 300, experiment.key
+        target = experiment.asked("a letter")
+        if target in SIZES:
+            letters = experiment.trials * experiment.options.get("datasets", 1)
+            nine = round(0.09 * letters)
+            assert calibration_judged(target, nine, letters, 0) == "missed", experiment.key
+
+
+def test_a_share_fails_two_standard_errors_beyond_its_target() -> None:
+    assert calibration_judged("size", 30, 400, 0) == ""  # 7.5 − 2.6 %
+    assert calibration_judged("size", 32, 400, 0) == "missed"  # 8 − 2.7 %
+    assert calibration_judged("size of runs", 34, 400, 0) == ""  # 8.5 − 2.8 %
+    assert calibration_judged("size of runs", 36, 400, 0) == "missed"  # 9 − 2.9 %
+    assert calibration_judged("coverage", 366, 400, 0) == ""  # 91.5 + 2.8 %
+    assert calibration_judged("coverage", 359, 400, 0) == "missed"  # 89.75 + 3.03 %
+    assert calibration_judged("never", 1, 400, 0) == "missed"
+    assert calibration_judged("reported", 400, 400, 0) == ""
+
+
+def test_what_misses_its_target_is_repeated_once_on_fresh_draws(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ran: list[tuple[list[str], int]] = []
+    first, second = list(experiments())[-2:]
+
+    def made(planned: dict[str, int], workers: int, offset: int) -> list[tuple[str, dict[str, object]]]:
+        ran.append((list(planned), offset))
+        wrong = {first.key: 100, second.key: 0}
+        return [
+            (
+                key,
+                {
+                    "trials": trials,
+                    "seed": 0,
+                    "seconds": 0.0,
+                    "shares": {"a letter": [wrong[key], trials, 0]},
+                },
+            )
+            for key, trials in planned.items()
+        ]
+
+    both = [one._replace(asked=lambda what: "size") for one in (first, second)]
+    monkeypatch.setattr(calibration, "experiments", lambda: both)
+    monkeypatch.setattr(calibration, "_by_key", lambda: {one.key: one for one in both})
+    monkeypatch.setattr(calibration, "_run", made)
+    kept = calibration.run(1.0, 1, "", tmp_path / "out.json")
+    assert ran == [([first.key, second.key], 0), ([first.key], calibration.AGAIN)]
+    assert "again" in kept[first.key] and "again" not in kept[second.key]
