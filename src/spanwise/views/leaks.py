@@ -21,20 +21,46 @@ from spanwise.views.sentences import compared_sentence, named_test
 SMALL = 0.01  # smaller differences are shown with two decimals
 
 
-class LeakRow(Struct, frozen=True):
-    """A rate with the counts behind it and its interval."""
+# The rates in the order of tables: what they are called, and what their counts say.
+LEVELS = {
+    "document_leak_rate": ("{documents}s", "still show a mention"),
+    "identity_leak_rate": ("identities", "with a readable mention"),
+    "leak_rate": ("mentions", "not wholly masked"),
+    "exposure_rate": ("exposed", "not masked at all"),
+    "leaked_share": ("{positions}s", "of mentions left readable"),
+}
+PRICE = {
+    "over_masking": ("over-masking", "masked, yet harmless"),
+    "lost_text": ("lost text", "harmless, yet masked"),
+}
 
+
+class LeakRow(Struct, frozen=True):
+    """A rate of a cell, with a title and what its counts say."""
+
+    cell: LeakCell
+    name: str  # of the rate, as declared
     title: str
     under: str
-    above: int | None
-    below: int | None
-    rate: float | None
-    ends: Interval | None
+
+    @property
+    def rate(self) -> float | None:
+        """The rate itself; None if it is undefined."""
+        value: float | None = getattr(self.cell, self.name)
+        return value
+
+    @property
+    def ends(self) -> Interval | None:
+        """Its interval."""
+        return self.cell.ends(self.name)
 
     @property
     def counts(self) -> str:
-        """The counts behind the rate, as in `3 of 412`."""
-        return "" if self.below is None else f"{words.count(self.above)} of {words.count(self.below)}"
+        """The counts behind the rate, as in `3 of 412`; empty if they are unknown."""
+        declared = LEAK_RATES[self.name]
+        below = getattr(self.cell, declared.below)
+        above = sum(getattr(self.cell, column) or 0 for column in declared.above)
+        return "" if below is None else f"{words.count(above)} of {words.count(below)}"
 
     @property
     def within(self) -> str:
@@ -61,35 +87,16 @@ def percent(value: float | None) -> str:
     return f"{points:.2g} %" if points < 0.095 else f"{points:.{2 if points < 0.995 else 1}f} %"
 
 
-def levels(document: Leaks, cell: LeakCell) -> list[LeakRow]:
-    """What leaks, at each level that is counted: documents first, positions last."""
-    document_, positions = f"{document.settings.documents}s", f"{document.positions}s"
-    people = cell.identities_leaking, cell.identities
-    rows = [
-        (document_, "still show a mention", cell.documents_leaking, cell.documents, "document_leak_rate"),
-        ("identities", "with a readable mention", *people, "identity_leak_rate"),
-        ("mentions", "not wholly masked", cell.leaks, cell.mentions, "leak_rate"),
-        ("exposed", "not masked at all", cell.exposed, cell.mentions, "exposure_rate"),
-        (positions, "of mentions left readable", cell.leaked, cell.positions, "leaked_share"),
-    ]  # fmt: skip
-    return [_row(cell, *row) for row in rows if row[3] is not None]
-
-
-def price(document: Leaks, cell: LeakCell) -> list[LeakRow]:
-    """What masking costs."""
-    return [
-        _row(cell, "over-masking", "masked, yet harmless", cell.outside, cell.masked, "over_masking"),
-        _row(cell, "lost text", "harmless, yet masked", cell.outside, cell.text, "lost_text"),
-    ]
+def leak_rows(document: Leaks, cell: LeakCell, rates: Mapping[str, tuple[str, str]]) -> list[LeakRow]:
+    """The rates of a cell whose counts are known, such as `LEVELS` or `PRICE`."""
+    units = {"documents": document.settings.documents, "positions": document.positions}
+    rows = [LeakRow(cell, name, title.format(**units), under) for name, (title, under) in rates.items()]
+    return [row for row in rows if row.counts]
 
 
 def mention_row(cell: LeakCell, title: str, under: str = "") -> LeakRow:
     """The leak rate of a label, bucket or subset."""
-    return _row(cell, title, under, cell.leaks, cell.mentions, "leak_rate")
-
-
-def _row(cell: LeakCell, title: str, under: str, above: int | None, below: int | None, rate: str) -> LeakRow:
-    return LeakRow(title, under, above, below, getattr(cell, rate), cell.ends(rate))
+    return LeakRow(cell, "leak_rate", title, under)
 
 
 def how(cell: LeakCell) -> str:
@@ -248,7 +255,7 @@ def _rates(document: Leaks, shown: Mapping[str, SystemLeaks]) -> Iterator[Sectio
     """Every rate of the systems side by side, then the leaks of labels and of other parts."""
     first, *others = shown.values()
     title = cells.words("What stays readable") if others else cells.words("What {} leaves readable", *shown)
-    own = [[*levels(document, one.overall), *price(document, one.overall)] for one in shown.values()]
+    own = [leak_rows(document, one.overall, LEVELS | PRICE) for one in shown.values()]
     grid = _grid(document, shown, [((rows[0].title,), rows) for rows in zip(*own, strict=True)])
     note = f"{words.plural(first.overall.mentions, 'mention')} to hide"
     note += "; the first run of each system" if document.runs else ""
@@ -284,12 +291,11 @@ def _grid(
     last: tuple[str, ...] = ()
     for lead, rows in entries:
         for name, row in zip(shown, rows, strict=True):
-            if row.below is not None:
-                new = ["" if last[: at + 1] == lead[: at + 1] else text for at, text in enumerate(lead)]
-                rate = cells.Number(row.rate, percent(row.rate), style="strong")
-                faint = Phrase(row.within, "faint"), Phrase(row.under, "faint")
-                listed.append([*new, *[name] * several, row.counts, rate, *faint])
-                last = lead
+            new = ["" if last[: at + 1] == lead[: at + 1] else text for at, text in enumerate(lead)]
+            rate = cells.Number(row.rate, percent(row.rate), style="strong")
+            faint = Phrase(row.within, "faint"), Phrase(row.under, "faint")
+            listed.append([*new, *[name] * several, row.counts, rate, *faint])
+            last = lead
     return Grid(columns, listed)
 
 

@@ -171,9 +171,11 @@ def leak_drawings(document: Leaks, style: Style) -> list[Drawing]:
     if not cells:
         return []
     charts = [
-        _leak_rows("levels", "What leaks", [leaks.levels(document, cell) for cell in cells], names, style),
-        _leak_rows("price", "The price", [leaks.price(document, cell) for cell in cells], names, style),
-    ]
+        _leak_rows(name, title, [leaks.leak_rows(document, cell, rates) for cell in cells], names, style)
+        for name, title, rates in (
+            ("levels", "What leaks", leaks.LEVELS), ("price", "The price", leaks.PRICE),
+        )
+    ]  # fmt: skip
     labels = document.systems[names[0]].labels
     order = sorted(labels, key=lambda label: (-labels[label].mentions, label))[:MOST_LEAKING]
     by_label = [
