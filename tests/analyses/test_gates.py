@@ -517,7 +517,7 @@ def test_drops_of_several_systems_are_corrected_together(tmp_path: Path) -> None
         outcome = gate(now, against=earlier, fail_drop=0, not_worse_than=30)
         failed = [check.name for check in outcome.checks if check.state == "failed"]
         assert failed == ["s0 drop"] * failing
-        corrected = f"after Holm's correction over {number} systems"
+        corrected = f"after Holm's correction over {number} tests"
         assert (corrected in outcome.checks[0].message) is (number > 1)
         assert not any("Holm" in check.message for check in outcome.checks if "not worse" in check.name)
 

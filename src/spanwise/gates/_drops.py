@@ -137,7 +137,7 @@ def drop_checks(tested: Sequence[TestedDrop], allowed: float, *, strict: bool) -
         if not more:
             break
         failed.add(sorted(more)[0])
-    corrected = f" after Holm's correction over {size} systems" if size > 1 else ""
+    corrected = f" after Holm's correction over {size} tests" if size > 1 else ""
     checks = []
     for row in tested:
         name = f"{row.name} drop"
