@@ -376,6 +376,22 @@ def test_pure_has_inclusive_ends_and_predictions_beside_gold(tmp_path: Path) -> 
     assert "wrong.json:1: the document cannot be read" in error(wrong)
 
 
+def test_dygie_has_events_whose_triggers_are_tokens(tmp_path: Path) -> None:
+    events = [[[[1, "Lead"], [0, 0, "Person"], [2, 2, "Group"], [3, 3, "Group"]]]]
+    found = [[[[1, "Lead", 2.5, 0.9], [0, 0, "Person", 1.5, 0.8]]]]
+    row = {
+        "doc_key": "d", "sentences": [["Ida", "runs", "Marrow", "Sons"]], "ner": [[[0, 0, "PER"]]],
+        "events": events, "predicted_ner": [[]], "predicted_events": found,
+    }  # fmt: skip
+    path = dumped(tmp_path, row, "events.json")
+    (gold,) = records(path)
+    assert spans(gold) == {"m1": (0, 1, "PER"), "m2": (2, 3, ""), "m3": (3, 4, ""), "t1": (1, 2, "Lead")}
+    roles = {"Person": ["m1"], "Group": ["m2", "m3"]}
+    assert gold["tuples"] == [{"type": "Lead", "trigger": "t1", "roles": roles}]
+    (predicted,) = records(path, predicted=True)
+    assert predicted["tuples"] == [{"type": "Lead", "trigger": "t1", "roles": {"Person": ["m1"]}}]
+
+
 TASK: dict[str, Any] = {
     "id": 4,
     "data": {"text": TEXT},

@@ -387,4 +387,4 @@ def test_the_screen_says_what_to_do_and_where_a_system_is_weak(tmp_path: Path) -
     assert "backwards: weak where direction is tail first." in text
     assert "nearsighted: weak where tokens between arguments is" in text
     missed = document.systems["nearsighted"].outcomes.gold["missed"]
-    assert f"{missed:,} tuples were missed though their mentions were found: up to +" in text
+    assert f"{missed:,} tuples missed, though all mentions were found: up to +" in text

@@ -174,8 +174,8 @@ def _tasks(document: Tuples) -> Iterator[Remark]:
         if system.seen is not UNSET and system.seen.SEEN.tuples:
             yield Remark(
                 f"{who}report seen facts apart.",
-                f"{words.plural(system.seen.SEEN.tuples, 'gold fact')} are in training too; without right "
-                f"predictions of them F1 is {words.points(system.seen.ign.f1)} (Ign-F1).",
+                f"{words.plural(system.seen.SEEN.tuples, 'gold fact')} known from training; without right "
+                f"predictions of seen facts F1 is {words.points(system.seen.ign.f1)} (Ign-F1).",
             )
 
 
@@ -184,17 +184,17 @@ def _costly(system: SystemTuples) -> Iterator[tuple[float, str, str]]:
     strict, spans = (system.criteria[one].overall for one in ("strict", "boundaries"))
     labels = spans.correct - strict.correct
     if labels and strict.f1 is not None and spans.f1 is not None:
-        why = f"{words.plural(labels, 'tuple')} with the right type and spans have another label only"
-        yield spans.f1 - strict.f1, "fix the labels of mentions", f"{why}, all that lies between Rel+ and Rel"
+        why = f"{words.plural(labels, 'tuple')} with the right type and spans, and only another label"
+        yield spans.f1 - strict.f1, "fix the labels of mentions", f"{why} (from Rel+ to Rel)"
     gold, invented = system.outcomes.gold, system.outcomes.predicted["spurious"]
     role, wrong = next(iter(system.outcomes.roles.items()), ("", 0))
     for kind, times, what, why in (
-        ("type", gold["type"], "tell types apart", "with the right fillers have another type"),
-        ("mention missed", gold["mention missed"], "find more mentions", "lack one of their mentions"),
-        ("missed", gold["missed"], "find more tuples", "were missed though their mentions were found"),
-        ("spurious", invented, "invent fewer tuples", "are like nothing in gold"),
+        ("type", gold["type"], "tell types apart", "with the right fillers and another type"),
+        ("mention missed", gold["mention missed"], "find more mentions", "without one of the mentions"),
+        ("missed", gold["missed"], "find more tuples", "missed, though all mentions were found"),
+        ("spurious", invented, "invent fewer tuples", "like nothing in gold"),
         ("filler", gold["filler"], f"look at the role {role}",
-         f"have a wrong argument, {wrong:,} of them this one"),
+         f"with a wrong argument, {wrong:,} of them in this role"),
     ):  # fmt: skip
         gain = system.gains[kind].gain
         if times and gain:

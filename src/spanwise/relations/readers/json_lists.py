@@ -9,7 +9,14 @@ from typing import Any
 from spanwise.errors import InputError, at
 from spanwise.formats import File, json_line, json_of, whole
 from spanwise.relations.readers._records import Given, Options, entity, mention, relation, structure, within
-from spanwise.relations.records import FillerRecord, MentionRecord, TupleFormat, TupleRecord, UnitRecord
+from spanwise.relations.records import (
+    Filler,
+    FillerRecord,
+    MentionRecord,
+    TupleFormat,
+    TupleRecord,
+    UnitRecord,
+)
 
 
 def _listed(file: File) -> Sequence[Any]:
@@ -148,7 +155,10 @@ DOCRED = TupleFormat(
 
 # ---- DyGIE++ and PURE: one document per line, with inclusive ends that count through the document ----
 
-_DYGIE = "'sentences', 'ner' with [start, end, label] and 'relations' with [start, end, start, end, type]"
+_DYGIE = (
+    "'sentences', 'ner' with [start, end, label], and 'relations' with [start, end, start, end, type] or "
+    "'events' with [[trigger, type], [start, end, role]]"
+)
 
 
 def read_dygie(file: File, options: Options) -> Iterator[UnitRecord]:
@@ -166,14 +176,22 @@ def read_dygie(file: File, options: Options) -> Iterator[UnitRecord]:
 
 
 def _dygie(row: Any, prefix: str, number: int) -> UnitRecord:
-    prefix = prefix if f"{prefix}relations" in row else ""
+    prefix = prefix if f"{prefix}relations" in row or f"{prefix}events" in row else ""
     labels = {(given[0], given[1]): str(given[2]) for given in chain.from_iterable(row[f"{prefix}ner"])}
     relations = [
         ((given[0], given[1]), (given[2], given[3]), str(given[4]))
-        for given in chain.from_iterable(row[f"{prefix}relations"])
+        for given in chain.from_iterable(row.get(f"{prefix}relations", ()))
     ]
-    spans = dict.fromkeys([*labels, *(span for head, tail, _ in relations for span in (head, tail))])
+    # A trigger is one token; predictions have a probability after what gold has.
+    events = [
+        (whole(trigger[0]), str(trigger[1]), [((one[0], one[1]), str(one[2])) for one in arguments])
+        for trigger, *arguments in chain.from_iterable(row.get(f"{prefix}events", ()))
+    ]
+    related = [span for head, tail, _ in relations for span in (head, tail)]
+    filling = [span for _, _, arguments in events for span, _ in arguments]
+    spans = dict.fromkeys([*labels, *related, *filling])
     names = {span: f"m{index}" for index, span in enumerate(spans, start=1)}
+    triggers = {(at, kind): f"t{index}" for index, (at, kind, _) in enumerate(events, start=1)}
     return UnitRecord(
         id=str(row.get("doc_key", number)),
         tokens=[str(token) for sentence in row["sentences"] for token in sentence],
@@ -181,21 +199,39 @@ def _dygie(row: Any, prefix: str, number: int) -> UnitRecord:
         mentions=[
             mention(name, ((whole(span[0]), whole(span[1]) + 1),), labels.get(span, ""))
             for span, name in names.items()
+        ]
+        + [mention(name, ((at, at + 1),), kind) for (at, kind), name in triggers.items()],
+        tuples=[
+            *(relation(type, names[head], names[tail]) for head, tail, type in relations),
+            *(
+                TupleRecord(type=kind, trigger=triggers[at, kind], roles=_by_role(arguments, names))
+                for at, kind, arguments in events
+            ),
         ],
-        tuples=[relation(type, names[head], names[tail]) for head, tail, type in relations],
         line=number,
     )
 
 
+def _by_role(
+    arguments: Sequence[tuple[tuple[int, int], str]], names: Mapping[tuple[int, int], str]
+) -> dict[str, Filler | list[Filler]]:
+    """The mentions that fill each role of an event."""
+    roles: dict[str, Filler | list[Filler]] = {}
+    for role in dict.fromkeys(role for _, role in arguments):
+        roles[role] = [names[span] for span, own in arguments if own == role]
+    return roles
+
+
 def _recognise_dygie(file: File) -> str | None:
     head = file.head.lstrip()
-    known = all(key in head for key in (b'"sentences"', b'"ner"', b'"relations"'))
-    return "JSON lines with 'sentences', 'ner' and 'relations'" if head.startswith(b"{") and known else None
+    keys = [key for key in ("relations", "events") if f'"{key}"'.encode() in head]
+    known = b'"sentences"' in head and b'"ner"' in head and keys
+    return f"JSON lines with 'sentences', 'ner' and '{keys[0]}'" if head.startswith(b"{") and known else None
 
 
 DYGIE = TupleFormat(
     name="dygie",
-    summary="DyGIE++'s and PURE's JSON lines: documents with sentences, ner and relations",
+    summary="DyGIE++'s and PURE's JSON lines: documents with sentences, ner, relations and events",
     read=read_dygie,
     recognise=_recognise_dygie,
     source="https://github.com/dwadden/dygiepp",
