@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,30 @@ def test_files_are_converted_and_checked(tmp_path: Path, capsys: pytest.CaptureF
     (tmp_path / "brat" / "d1.ann").write_text("R1\tleads Arg1:T1 Arg2:T2\n")
     assert main(["validate", str(tmp_path / "brat"), "--tuples"]) == 3
     assert "d1.ann:1: R1 refers to T1, which is not a mention of the file." in capsys.readouterr().out
+
+
+def test_describe_counts_tuples_by_type_and_what_fills_their_roles(tmp_path: Path) -> None:
+    mentions = [
+        {"id": "a", "start": 0, "end": 1, "label": "PER"},
+        {"id": "b", "start": 2, "end": 3, "label": "ORG"},
+    ]
+    tuples = [
+        {"type": "leads", "roles": {"head": "a", "tail": "b"}},
+        {"type": "leads", "roles": {"head": "b", "tail": "b"}},
+        {"type": "link", "roles": {"mention": "a", "link": {"link": ["Q1"]}}},
+        {"type": "Run", "trigger": "b", "roles": {"who": ["a", "b"]}},
+    ]
+    path = tmp_path / "gold.jsonl"
+    unit = {"tokens": ["Ida", "runs", "Marrow"], "mentions": mentions, "tuples": tuples}
+    path.write_text(json.dumps(unit) + "\n", encoding="utf-8")
+    found = spanwise.describe(path)
+    assert found.to_dict()["tuples"] == {
+        "leads": {"tuples": 2, "roles": {"head": {"PER": 1, "ORG": 1}, "tail": {"ORG": 2}}},
+        "link": {"tuples": 1, "roles": {"mention": {"PER": 1}, "link": {"link": 1}}},
+        "Run": {"tuples": 1, "roles": {"trigger": {"ORG": 1}, "who": {"PER": 1, "ORG": 1}}},
+    }
+    assert "head: PER 1, ORG 1; tail: ORG 2" in found.to_text(width=100)
+    mapped = spanwise.describe(path, map="PER=person", without="ORG").to_dict()["tuples"]
+    assert mapped == {"link": {"tuples": 1, "roles": {"mention": {"person": 1}, "link": {"link": 1}}}}
+    path.write_text(json.dumps({**unit, "tuples": []}) + "\n", encoding="utf-8")
+    assert "tuples" not in spanwise.describe(path).to_dict()

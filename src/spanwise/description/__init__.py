@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import numpy as np
-from msgspec import convert
+from msgspec import UNSET, UnsetType, convert
 from msgspec.structs import replace
 
 from spanwise import __version__
@@ -31,7 +33,7 @@ from spanwise.description._counting import (
 )
 from spanwise.document.dataset import DatasetFacts, Description
 from spanwise.engines import Engine, InProcess, engine_of
-from spanwise.errors import ChoiceError
+from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation.blocks import OneBlock, TrainingSource
 from spanwise.evaluation.choices import Choices
 from spanwise.evaluation.dataset import (
@@ -44,7 +46,7 @@ from spanwise.evaluation.dataset import (
     open_sources,
     resolve_frame,
 )
-from spanwise.formats import says_label_rules
+from spanwise.formats import File, rules_of, says_label_rules
 from spanwise.hashing import ordered_hashes
 
 if TYPE_CHECKING:
@@ -116,9 +118,26 @@ def describe(
     unopened = UnopenedSources(test, {}, train, choices, columns, name, engine_of(engine), alone=True)
     opened = open_sources(unopened, always_tough=True, memory=memory, workers=workers)
     try:
-        return _described(opened, 0 if redact else examples)
+        description = _described(opened, 0 if redact else examples)
     finally:
         opened.free()
+    if isinstance(test, str | os.PathLike) and Path(test).exists():
+        return replace(description, tuples=_tuples_of(test, reading))
+    return description
+
+
+def _tuples_of(path: str | os.PathLike[str], reading: Mapping[str, Any]) -> dict[str, Any] | UnsetType:
+    """The tuples of a file by type, if its format has any and it holds some."""
+    from spanwise.relations.files import tuple_facts
+    from spanwise.relations.records import holds_tuples
+
+    file = File(path, encoding=reading.get("encoding"))
+    if not holds_tuples(file):
+        return UNSET
+    try:
+        return tuple_facts(file, rules_of(dict(reading))) or UNSET
+    except InputError:  # of mentions alone, in a form that is not that of tuples
+        return UNSET
 
 
 def _described(opened: OpenedSources, most: int) -> Description:

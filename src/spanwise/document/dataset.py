@@ -157,11 +157,22 @@ class DatasetFacts(DocumentPart, frozen=True, kw_only=True):
         return self.label_order or tuple(sorted(self.labels, key=lambda label: -self.labels[label]))
 
 
+class TupleTypeFacts(DocumentPart, frozen=True, kw_only=True):
+    """How many tuples have a type, and which labels the mentions in their roles have, most frequent first.
+
+    A value or a link stands among the labels as "value" or "link".
+    """
+
+    tuples: Count
+    roles: dict[str, dict[str, Count]]
+
+
 class Description(Document, frozen=True, kw_only=True):
     """The description of a test set, independent of any system."""
 
     kind: Literal["description"] = "description"
     dataset: DatasetFacts
+    tuples: dict[str, TupleTypeFacts] | UnsetType = UNSET  # by type, if the file has tuples
 
     def __repr__(self) -> str:
         dataset = self.dataset

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from msgspec import Struct
 
+from spanwise.document.dataset import TupleTypeFacts
 from spanwise.errors import ChoiceError, many
 from spanwise.formats import File
-from spanwise.relations.corpus import side_of
+from spanwise.labels import LabelRules
+from spanwise.relations.corpus import MENTION, TRIGGER, VALUE, side_of
 from spanwise.relations.records import TUPLE_FORMATS, UnitRecord, read_records, tuple_format_of, write_records
 
 
@@ -47,6 +52,34 @@ def check_tuples(path: str | os.PathLike[str], *, format: str | None = None, **o
     records = list(read_records(file, format=form, **options))
     side_of([one for one in records if one.mentions is not None], file.path)
     return CheckedTuples(file.path, form.name, evidence, records)
+
+
+def tuple_facts(file: File, rules: LabelRules) -> dict[str, TupleTypeFacts]:
+    """How many tuples of each type a file has, and what fills their roles; records are taken some at a time.
+
+    Raises:
+        InputError: the file cannot be read, or its tuples contradict its mentions.
+    """
+    types: Counter[str] = Counter()
+    filled: dict[str, dict[str, Counter[str]]] = {}
+    records = read_records(file)
+    while batch := [*islice(records, 2000)]:
+        side = side_of(batch, file.path, rules=rules)
+        names, roles, labels = list(side.names.types), list(side.names.roles), list(side.names.labels)
+        types.update(names[number] for number in side.type.tolist())
+        owner = np.repeat(side.type, np.diff(side.at)).tolist()
+        first = side.alternative[side.alternatives[:-1]].tolist()
+        for own, role, kind, one in zip(owner, side.role.tolist(), side.kind.tolist(), first, strict=True):
+            what = labels[side.label[one]] if kind == MENTION else "value" if kind == VALUE else "link"
+            by_role = filled.setdefault(names[own], {})
+            by_role.setdefault(TRIGGER if role == 0 else roles[role], Counter())[what] += 1
+    return {
+        name: TupleTypeFacts(
+            tuples=number,
+            roles={role: dict(times.most_common()) for role, times in filled[name].items()},
+        )
+        for name, number in types.most_common()
+    }
 
 
 def convert_tuples(

@@ -45,6 +45,7 @@ def description_view(document: Description) -> View:
         findings=tuple(_remarks(facts)),
         sections=(
             *_labels(facts),
+            *_tuples(document),
             *(tough_section(facts, "Tough mentions") or [NO_TRAINING]),
             composition(facts),
             *_attributes(facts),
@@ -118,6 +119,28 @@ def _labels(facts: DatasetFacts) -> Iterator[Section]:
     note = " · ".join(say.plural(number, noun) for number, noun in sizes if number)
     table = Grid(columns, rows, MOST_LABELS, "labels")
     yield Section("labels", cells.words("Labels"), (table,), note, on=SHOWN)
+
+
+def _tuples(document: Description) -> Iterator[Section]:
+    """The types of tuples, and what fills their roles."""
+    if not document.tuples:
+        return
+    total = sum(one.tuples for one in document.tuples.values())
+    rows: list[list[Cell]] = []
+    for name, one in document.tuples.items():
+        filled = (
+            f"{role}: {', '.join(f'{label} {say.count(number)}' for label, number in [*labels.items()][:3])}"
+            for role, labels in one.roles.items()
+        )
+        rows.append(
+            [name, cells.count(one.tuples), cells.percent(one.tuples / total), Phrase("; ".join(filled))]
+        )
+    columns = [
+        Column("type", least=12), Column("tuples", right=True), Column("share", right=True),
+        Column("labels in each role", least=20),
+    ]  # fmt: skip
+    grid = Grid(columns, rows, MOST_LABELS, "types")
+    yield Section("tuples", cells.words("Tuples"), (grid,), say.plural(total, "tuple"))
 
 
 # ---- attributes ------------------------------------------------------------------------------------
