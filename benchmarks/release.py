@@ -1,11 +1,12 @@
-"""Check a release: build wheel and sdist, install each into a clean environment, and compare numbers.
+"""Check a release: build wheels and sdists, install them into clean environments, and compare numbers.
 
     python -m benchmarks.release                                    with this Python
     python -m benchmarks.release --python python3.12 python3.13     with others
     python -m benchmarks.release --with 'numpy==1.26.*' --extra report
 
 In each environment the demo corpus is made and evaluated; its scores must be those of this checkout. The exit
-status is 1 if any differ. Package indexes are those that pip is configured for.
+status is 1 if any differ. The package of the taggers, which is released with it, is installed beside it, and
+its commands must be found. Package indexes are those that pip is configured for.
 """
 
 from __future__ import annotations
@@ -48,11 +49,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         work = Path(folder)
         expected = scores_of(sys.executable, work / "here", {"PYTHONPATH": str(ROOT / "src")})
         failed = 0
-        for file in build(work):
+        own = environment(sys.executable, work / "build")
+        run(own, "-m", "pip", "install", "-q", "setuptools>=77")
+        source = work / "source"
+        subprocess.run(["git", "checkout-index", "--all", f"--prefix={source}/"], cwd=ROOT, check=True)
+        taggers = build(own, source / "packages" / "spanwise-taggers", work / "dist")
+        for file, beside in zip(build(own, source, work / "dist"), taggers, strict=True):
             for number, python in enumerate(args.python):
                 own = environment(python, work / f"{file.suffix}{number}")
                 extra = f"[{args.extra}]" if args.extra else ""
-                run(own, "-m", "pip", "install", "-q", f"{file}{extra}", *args.packages)
+                run(own, "-m", "pip", "install", "-q", f"{file}{extra}", str(beside), *args.packages)
+                run(own, "-m", "spanwise", "train", "--help")
                 run(own, "-m", "spanwise", "demo", str(work / f"demo{file.suffix}{number}"), "--only-files")
                 found = scores_of(own, work / f"scores{file.suffix}{number}", {})
                 same = close(found, expected)
@@ -61,16 +68,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if failed else 0
 
 
-def build(work: Path) -> list[Path]:
-    """The sdist and the wheel, from the tracked files alone."""
-    source = work / "source"
-    subprocess.run(["git", "checkout-index", "--all", f"--prefix={source}/"], cwd=ROOT, check=True)
-    own = environment(sys.executable, work / "build")
-    run(own, "-m", "pip", "install", "-q", "setuptools>=77")
-    out = work / "dist"
-    out.mkdir()
+def build(python: str, source: Path, out: Path) -> list[Path]:
+    """The sdist and the wheel of the package in a folder."""
+    out.mkdir(exist_ok=True)
     hooks = ("build_sdist", "build_wheel")
-    return [out / run(own, "-c", BUILD, hook, str(out), cwd=source).splitlines()[-1] for hook in hooks]
+    return [out / run(python, "-c", BUILD, hook, str(out), cwd=source).splitlines()[-1] for hook in hooks]
 
 
 def environment(python: str, folder: Path) -> str:
