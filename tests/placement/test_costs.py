@@ -112,6 +112,8 @@ def test_units_with_an_error_show_prompt_answer_and_placement(placed: PlacementD
     assert (cases["1"].status, cases["1"].answers) == ("failed", ())
     page = render(placed)
     assert "Prompt, answer and placement" in page
+    assert page.count('<details class="case" open>') == 1  # the first, so that one sees what is there
+    assert "1 missed, 2 hallucinated" in page
     assert "Zed" in page
     assert not placed.redacted().cases
     assert "Zed" not in render(placed.redacted())

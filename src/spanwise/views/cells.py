@@ -395,6 +395,8 @@ class PromptQuote(Struct, frozen=True):
     answered: str
     pieces: tuple[QuotePiece, ...]
     outcomes: tuple[tuple[str, str, str], ...]  # text, label, outcome
+    about: str = ""  # the text of the unit
+    unfolded: bool = False  # whether a page shows it at once
 
 
 Block: TypeAlias = Grid | Paragraphs | Flow | Chart | Quote | ArcQuote | PromptQuote

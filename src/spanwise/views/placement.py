@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from msgspec.structs import asdict
@@ -240,18 +241,28 @@ def _cases(document: PlacementDocument) -> Section | None:
     marked = "mentions in the text are right, wrong or missed"
     note = f"{say.plural(len(cases), kind)} with an error{first}; {marked}"
     title = words("Prompt, answer and placement")
-    return Section("cases", title, tuple(map(_exchange, cases)), note, on=PAGE) if cases else None
+    quotes = tuple(_exchange(case, unfolded=case is cases[0]) for case in cases)
+    return Section("cases", title, quotes, note, on=PAGE) if cases else None
 
 
-def _exchange(case: AnswerCase) -> PromptQuote:
+def _exchange(case: AnswerCase, *, unfolded: bool) -> PromptQuote:
     return PromptQuote(
         source=case.id or say.base_name(case.source),
-        status=f"{case.status}: {case.why}" if case.why else case.status,
+        status=f"{case.status}: {case.why}" if case.why else _errors(case) or case.status,
+        about="".join(piece.text for piece in case.pieces).strip(),
+        unfolded=unfolded,
         asked=case.prompt or "not in the log",
         answered=case.response or "none",
         pieces=tuple(_piece(piece.text, piece.state, piece.label) for piece in case.pieces),
         outcomes=tuple((answer.text, answer.label, answer.outcome) for answer in case.answers),
     )
+
+
+def _errors(case: AnswerCase) -> str:
+    """How many mentions of a unit are missed or wrong, and how many answers are not in the text."""
+    counts = Counter(piece.state for piece in case.pieces if piece.state in ("missed", "wrong"))
+    counts.update(answer.outcome for answer in case.answers if answer.outcome in ("hallucinated", "repeat"))
+    return ", ".join(f"{number} {kind}" for kind, number in counts.items())
 
 
 def _piece(text: str, state: str, label: str) -> QuotePiece:

@@ -337,12 +337,14 @@ def _exchange(case: PromptQuote) -> Markup:
         for text, label, outcome in case.outcomes
     )
     return Markup(
-        '<details class="case"><summary><bdi>{}</bdi> <span class="muted">{}</span></summary>'
+        '<details class="case"{}><summary><bdi>{}</bdi> <span class="chip">{}</span> '
+        '<span class="muted" dir="auto">{}</span></summary>'
         '<div class="exchange"><div><h3>Prompt</h3><pre dir="auto">{}</pre></div>'
         '<div><h3>Answer</h3><pre dir="auto">{}</pre></div>'
         '<div><h3>Placement</h3><p dir="auto">{}</p>{}</div></div></details>'
     ).format(
-        visible(case.source), visible(case.status), _visible_lines(case.asked), _visible_lines(case.answered),
+        Markup(" open") if case.unfolded else "", visible(case.source), visible(case.status),
+        visible(case.about), _visible_lines(case.asked), _visible_lines(case.answered),
         _pieces(case.pieces), Markup("<ul>{}</ul>").format(outcomes) if outcomes else "",
     )  # fmt: skip
 
