@@ -228,6 +228,15 @@ def test_a_dotted_path_names_the_response(tmp_path: Path) -> None:
     assert spanwise.place(gold(), file, response="reply.choices.0.body").units.empty == 3
 
 
+def test_a_dotted_path_leads_into_the_json_of_a_column(tmp_path: Path) -> None:
+    file = tmp_path / "answers.csv"
+    cell = json.dumps({"choices": [{"text": "[]"}]}).replace('"', '""')
+    rows = [f'{name},"{cell}"' for name in ("s0", "s1")] + ["s2,cut {"]
+    file.write_text("\n".join(["id,raw", *rows]), encoding="utf-8")
+    units = spanwise.place(gold(), file, response="raw.choices.0.text").units
+    assert (units.empty, units.failed) == (2, 1)
+
+
 @pytest.mark.parametrize("name", ["inspect", "lm-eval", "phoenix"])
 def test_a_file_of_another_format_than_named_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="this is not a log of the format"):

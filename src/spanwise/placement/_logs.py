@@ -675,6 +675,9 @@ def _table(file: File, response: str | None) -> Iterator[Response]:
     rows = csv.DictReader(io.StringIO(text), delimiter=delimiter)
     names = list(rows.fieldnames or ())
     column = response or next((name for name in names if name.lower() in _COLUMNS), None)
+    inner = ""
+    if column is not None and column not in names:
+        column, _, inner = column.partition(".")  # a column with JSON, and the path in it
     if column is None or column not in names:
         listed = ", ".join(map(repr, names[:12])) or "none"
         what = f"no column {response!r}" if response else "no column with responses"
@@ -684,11 +687,20 @@ def _table(file: File, response: str | None) -> Iterator[Response]:
         )
     try:
         for row in rows:
-            yield _of_row(row, column, rows.line_num)
+            read = _of_row(row, column, rows.line_num)
+            yield replace(read, payload=_inside(read.payload, inner)) if inner else read
     except csv.Error as error:
         raise InputError(
             at(file.path, rows.line_num + 1, f"this is not CSV: {error}.\nGive the log as JSON lines.")
         ) from None
+
+
+def _inside(cell: Json, path: str) -> Json:
+    """The value at a path in a cell with JSON; None if there is none."""
+    try:
+        return dotted(_decoded(cell), path)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _of_row(row: Mapping[str, Json], column: str, line: int) -> Response:

@@ -406,8 +406,19 @@ def _joined_log(responses: Sequence[Response], units: Units, path: str) -> list[
                 )  # fmt: skip
             seen[unit] = response
         return joined
-    first = responses[0]
+    known = set(units.ids or ())
+    first = next((entry for entry in responses if known.isdisjoint(entry.ids)), responses[0])
     shown = ", ".join(map(repr, first.ids[:3])) or "none"
+    if (
+        first is not responses[0]
+        and first.ids
+        and any(not known.isdisjoint(entry.ids) for entry in responses)
+    ):
+        others = sum(known.isdisjoint(entry.ids) for entry in responses) - 1
+        raise InputError(
+            at(path, first.line, f"no {units.kind} of the gold file ({units.corpus.source.path}) has the id "
+               f"{shown}{_and_others(others)}.\nLeave out responses about other text.")
+        )  # fmt: skip
     raise InputError(
         at(path, first.line, f"the responses cannot be joined with the {units.kind}s of the gold file "
            f"({units.corpus.source.path}): neither the ids (here {shown}) nor the texts agree.\n"
@@ -605,6 +616,11 @@ def _lines(path: str, text: str) -> list[AnswerRecord]:
         except RepeatedKey as error:
             raise error.at(path, number) from None
         except json.JSONDecodeError as error:
+            if not records and (keys := _keys_of_document(text)):
+                raise InputError(
+                    f"{path}: this is one JSON object with the keys {keys}, not a log or a list of records.\n"
+                    "Give the file with the samples or responses, or one JSON object per line."
+                ) from None
             raise InputError(
                 at(path, number, f"this is not JSON: {error.msg} (column {error.colno}).\n"
                    "Give one JSON object per line; what a model wrote goes into a string, "
@@ -615,6 +631,15 @@ def _lines(path: str, text: str) -> list[AnswerRecord]:
         except ValueError:  # a number has too many digits
             raise InputError(at(path, number, "a number in the JSON is too long.\nFix the line.")) from None
     return records
+
+
+def _keys_of_document(text: str) -> str:
+    """The first keys of a file that is one JSON object; empty if it is not."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    return ", ".join(map(repr, list(value)[:6])) if isinstance(value, Mapping) else ""
 
 
 def _is_record(value: Json) -> bool:
