@@ -52,7 +52,7 @@ def test_scores_of_small_files_need_only_what_they_use(tmp_path: Path) -> None:
     (tmp_path / "gold.conll").write_text("Ann B-PER\nmet O\nBo B-PER\n\nRome B-LOC\n")
     (tmp_path / "a.conll").write_text("Ann B-PER\nmet O\nBo B-LOC\n\nRome O\n")
     call = ["evaluate", *(str(tmp_path / name) for name in ("gold.conll", "a.conll")), "--quiet"]
-    unused = HEAVY - {"rich"} | {"numpy.ma", "tomllib"}
+    unused = HEAVY | {"numpy.ma", "tomllib"}
     code = f"from spanwise.cli.main import main\nassert main({call!r}) == 0"
     assert not loaded_after(code) & unused
     assert "numpy.random" not in loaded_after(code.replace("'--quiet'", "'--quiet', '--resamples', '0'"))

@@ -61,7 +61,7 @@ def test_colour_changes_nothing_but_the_colour(document: dict[str, Any]) -> None
 
 
 def test_no_style_sets_a_background() -> None:
-    assert not any(" on " in f" {style} " for style in _layout.STYLES.values())
+    assert not any(code[:1] == "4" for style in _layout.STYLES.values() for code in style.split(";"))
 
 
 def test_the_same_document_gives_the_same_bytes(document: dict[str, Any]) -> None:
@@ -477,19 +477,6 @@ def test_the_width_is_as_requested_or_columns_or_eighty(monkeypatch: pytest.Monk
         assert screen_width() == 80
     monkeypatch.setenv("COLUMNS", "7")
     assert screen_width() == 40
-
-
-def test_rich_is_imported_only_for_widths() -> None:
-    import subprocess
-
-    code = (
-        "import sys, spanwise.reports, spanwise.reports.terminal as t\n"
-        "assert not any(name.startswith('rich') for name in sys.modules)\n"
-        "import spanwise\n"
-        "t.render(spanwise.describe([['B-PER']]), width=80, color=False)\n"
-        "assert 'rich.cells' in sys.modules and 'rich.console' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @settings(deadline=None, derandomize=True, max_examples=200)

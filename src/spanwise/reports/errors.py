@@ -597,7 +597,7 @@ def _rows(
     units: Sequence[str], drawn: Sequence[tuple[str, ShownMention]], joint: str, width: int
 ) -> list[tuple[int, int]]:
     """The ranges of tokens to show, one per line: the spans with as much context as fits."""
-    from rich.cells import cell_len
+    from spanwise.reports.widths import cell_len
 
     sizes = [cell_len(say.visible(unit)) + len(joint) for unit in units]
     first = max(min(mention.start for _, mention in drawn), 0)
@@ -640,7 +640,7 @@ def _draw_row(
     first: int,
     last: int,
 ) -> None:
-    from rich.cells import cell_len
+    from spanwise.reports.widths import cell_len
 
     shown = [say.visible(unit) for unit in units[first:last]]
     lead = "… " if first > 0 else ""

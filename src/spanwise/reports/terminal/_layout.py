@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct
-from rich.cells import cell_len, set_cell_size  # knows emoji clusters; unicodedata varies by Python
 
 from spanwise.document import Alignment, Document, Input
 from spanwise.document.dataset import DatasetFacts
@@ -18,6 +17,7 @@ from spanwise.document.scores import Bounded, Confusion, ScoreTest, SystemScores
 from spanwise.document.study import Study
 from spanwise.intervals import FEW_UNITS
 from spanwise.reports._document import short_signature
+from spanwise.reports.widths import cell_len, cut_to
 from spanwise.views import wording as say
 from spanwise.views.cells import Column as Column
 from spanwise.views.commands import errors_command
@@ -31,17 +31,18 @@ ScreenLine: TypeAlias = list[Piece]
 Stretch: TypeAlias = Callable[[int], ScreenLine]  # draws a cell of the given width
 ScreenCell: TypeAlias = str | ScreenLine | Stretch
 
-# Only the terminal theme's sixteen colours and no background, to be readable on both dark and light.
+# The escape codes of styles: only the theme's sixteen colours, without a background, to be readable on dark
+# and on light terminals.
 STYLES = {
     "": "",
-    "title": "bold",
-    "strong": "bold",
-    "faint": "dim",
-    "good": "green",
-    "bad": "red",
-    "warn": "bold magenta",
-    "mark": "cyan",
-    "score": "bold cyan",
+    "title": "1",
+    "strong": "1",
+    "faint": "2",
+    "good": "32",
+    "bad": "31",
+    "warn": "1;35",
+    "mark": "36",
+    "score": "1;36",
 }
 
 
@@ -64,7 +65,7 @@ def fit(line: ScreenLine, width: int) -> ScreenLine:
     for piece, style in line:
         length = cell_len(piece)
         if length > room:
-            start = set_cell_size(piece, room).rstrip() if room else ""
+            start = cut_to(piece, room).rstrip() if room else ""
             return [*result, (start + "…", style)] if width > 0 else result
         result.append((piece, style))
         room -= length
@@ -95,7 +96,7 @@ def _middle_cut(piece: str, width: int) -> str:
     last = piece
     while cell_len(last) > end:
         last = last[1:]
-    return f"{set_cell_size(piece, width - 1 - end).rstrip()}…{last}"
+    return f"{cut_to(piece, width - 1 - end).rstrip()}…{last}"
 
 
 def tail(value: object, width: int) -> str:
@@ -353,10 +354,6 @@ def paint(lines: Sequence[ScreenLine], *, color: bool) -> str:
     """The lines as one text, without trailing blanks, and with escape codes if `color` is true."""
     if not color:
         return "".join("".join(piece for piece, _ in line).rstrip() + "\n" for line in lines)
-    from rich.color import ColorSystem
-    from rich.style import Style
-
-    styles = {name: Style.parse(definition) for name, definition in STYLES.items()}
 
     def painted(line: ScreenLine) -> str:
         bare = "".join(piece for piece, _ in line)
@@ -365,7 +362,7 @@ def paint(lines: Sequence[ScreenLine], *, color: bool) -> str:
         for piece, style in line:
             shown, room = piece[:room], max(room - len(piece), 0)
             plain = not style or not shown.strip()
-            result += shown if plain else styles[style].render(shown, color_system=ColorSystem.STANDARD)
+            result += shown if plain else f"\x1b[{STYLES[style]}m{shown}\x1b[0m"
         return result
 
     return "".join(painted(line) + "\n" for line in lines)

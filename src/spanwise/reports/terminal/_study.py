@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import chain
 
-from rich.cells import cell_len
-
 from spanwise.document.study import PlanNotes, Study
 from spanwise.reports.terminal._layout import ScreenLine, and_more, flow, heading, sentence, text
 from spanwise.reports.terminal._view import section_lines, sections_lines
+from spanwise.reports.widths import cell_len
 from spanwise.views import Section, study
 from spanwise.views import wording as say
 from spanwise.views.evaluation import evaluation_sections, left_out

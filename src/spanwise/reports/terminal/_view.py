@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
-from rich.cells import cell_len
 
 from spanwise.document import Document
 from spanwise.reports.terminal._layout import (
@@ -27,6 +26,7 @@ from spanwise.reports.terminal._layout import (
     text,
     warnings,
 )
+from spanwise.reports.widths import cell_len
 from spanwise.views import Section, View, view
 from spanwise.views.cells import (
     COMMAND,
