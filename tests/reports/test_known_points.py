@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,17 @@ def test_a_study_says_where_no_winner_can_be_named() -> None:
     document = document_of(study(names=("news", "tweets", "law")))
     known = shown_points(document)
     assert len(known.findings) + len(known.tasks) <= MOST
+
+
+def test_a_page_names_files_without_the_folders_of_the_machine_that_made_it(tmp_path: Path) -> None:
+    from spanwise.cli.main import main
+
+    for name, tags in (("gold", GOLD), ("pred", SHORT)):
+        lines = [f"{word} {tag}" for word, tag in zip(WORDS, tags, strict=True)]
+        (tmp_path / f"{name}.conll").write_text("\n".join([*lines, ""] * 12), encoding="utf-8")
+    files = [str(tmp_path / name) for name in ("gold.conll", "pred.conll", "page.html")]
+    assert main(["evaluate", *files[:2], "--html", files[2], "--quiet"]) == 0
+    page = Path(files[2]).read_text(encoding="utf-8")
+    assert "<code>spanwise errors gold.conll pred.conll --pattern " in page
+    run = re.search(r'id="command"[^>]*>[^<]*', page)  # the command that was run, as it was typed
+    assert run is not None and str(tmp_path) not in page.replace(run[0], "")

@@ -41,6 +41,7 @@ DISAGREEMENTS = {
 MOST_PAIRS, MOST_LABELS, MOST_EXAMPLES, MOST_LINES = 15, 12, 3, 4  # on a screen
 MOST_HABITS = 3  # of annotators, beside the verdict
 MOST_QUOTED = 10  # lines of one long sentence on a page
+MOST_ON_PAGE = 24  # lines of sentences on a page
 
 
 def agreement_view(document: Agreement) -> View:
@@ -321,7 +322,10 @@ def _quoted(document: Agreement) -> Iterator[Section]:
         for line in lines_of(example)[:MOST_QUOTED]
     )
     if quotes:
-        yield Section("sentences", words("Sentences on which they differ most"), quotes, on=PAGE)
+        cut = f"{MOST_ON_PAGE} of {say.count(len(quotes))}; --worksheet FILE.csv writes all that are open"
+        note = cut if len(quotes) > MOST_ON_PAGE else ""
+        title = words("Sentences on which they differ most")
+        yield Section("sentences", title, quotes[:MOST_ON_PAGE], note, on=PAGE)
 
 
 # ---- for papers ------------------------------------------------------------------------------------

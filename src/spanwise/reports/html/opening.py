@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.document.evaluation import Evaluation, GoldMention, PredictedMention, Sentence
 from spanwise.reports._document import examples
 from spanwise.reports.errors import ListedError, holds_sentences, listing
 from spanwise.tasks import MOST_LISTED
 from spanwise.views import wording as words
+from spanwise.views.commands import quoted
 from spanwise.views.tasks import TaskWords, shown_tasks
 
 MOST_SENTENCES = 3
@@ -55,7 +58,8 @@ class Opening(Struct, frozen=True):
 
 def opening(document: Evaluation, name: str, others: Sequence[str]) -> Opening:
     """The opening cards about one system; of two systems, the sentences show where the other one is wrong."""
-    rows = [_item(task) for task in shown_tasks(document, name)]
+    bases = _bases(document)
+    rows = [_item(_with_bases(task, bases)) for task in shown_tasks(document, name)]
     other = others[0] if len(others) == 1 else None
     errors = listing(document, system=other or name) if holds_sentences(document) else []
     if other is not None:
@@ -79,6 +83,24 @@ def opening(document: Evaluation, name: str, others: Sequence[str]) -> Opening:
         more=more,
         number=number,
     )
+
+
+def _bases(document: Evaluation) -> dict[str, str]:
+    """The base names of the files of a document, as commands quote them, unless two files share one."""
+    paths = list(dict.fromkeys(row.path for row in document.inputs if row.path))
+    shared = Counter(map(words.base_name, paths))
+    return {
+        quoted(path): quoted(base if shared[base := words.base_name(path)] == 1 else path) for path in paths
+    }
+
+
+def _with_bases(task: TaskWords, bases: Mapping[str, str]) -> TaskWords:
+    """A task whose command names files without the folders of the machine that made the page."""
+    shown = [
+        bases.get(word) or (words.base_name(word) if word.startswith("/") else word)
+        for word in task.command.split(" ")
+    ]
+    return replace(task, command=" ".join(shown))
 
 
 def _item(task: TaskWords) -> TaskItem:

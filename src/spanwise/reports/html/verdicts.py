@@ -62,9 +62,14 @@ def answered(document: Evaluation | Study, order: Sequence[str]) -> Answered:
 
 
 def findings(document: Evaluation, rows: Iterable[Finding] | None = None) -> list[Markup]:
-    """The findings as HTML list items; what a lead rests on is said by the headline."""
+    """The findings as HTML list items, without what the headline or the card of checks says."""
     rows = document.findings if rows is None else rows
-    return [_item(document, row) for row in rows if row.kind != "lead"]
+    return [_item(document, row) for row in rows if row.kind != "lead" and not _checked(row)]
+
+
+def _checked(row: Finding) -> bool:
+    """Whether a finding about the data is one of the tasks in the card of checks."""
+    return row.kind == "data" and set(row.of or ()) <= {"repairs", "duplicates_with_train"}
 
 
 def _item(document: Evaluation, finding: Finding) -> Markup:

@@ -40,7 +40,7 @@ from spanwise.views.cells import (
 )
 from spanwise.views.confidence import CHARTS as KINDS
 from spanwise.views.inputs import files
-from spanwise.views.wording import visible
+from spanwise.views.wording import base_name, visible
 
 WIDE = 6  # a table with more columns takes the whole width of the page
 LONG = 24  # characters; sections with longer titles are not in the navigation
@@ -278,7 +278,7 @@ def _cell(cell: Cell, axis: StripAxis | None = None) -> Markup:
         ]
         return Markup(" ").join(pairs)
     if isinstance(cell, MarkedText):
-        source = Markup('<br><small class="source">{}</small>').format(visible(cell.source))
+        source = Markup('<br><small class="source">{}</small>').format(visible(base_name(cell.source)))
         return Markup("<bdi>{}</bdi>{}").format(_pieces(cell.pieces), source if cell.source else "")
     if isinstance(cell, Phrases):
         return escape(cell.caution) + Markup("").join(map(_cell, cell.parts))
