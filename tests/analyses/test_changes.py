@@ -215,6 +215,16 @@ def test_the_changes_of_a_study_are_one_family_over_systems_and_datasets(tmp_pat
     assert said.count("Holm over 4 tests") == 4 and said.count("the interval is not corrected") == 4
 
 
+def test_a_system_with_the_same_predictions_as_before_is_named_as_such_and_not_in_the_family() -> None:
+    gold = [[(0, 1, "A"), (2, 3, "B")]] * 40
+    some, fewer = gold, [[(0, 1, "A")]] * 20 + gold[:20]
+    before = spanwise.evaluate(gold, {"a": fewer, "b": fewer}, resamples=100, attributes="none")
+    after = spanwise.evaluate(gold, {"a": fewer, "b": some}, resamples=100, attributes="none")
+    said = " ".join(changes(before, after).to_text().split())
+    assert "a gives the same predictions as before." in said
+    assert "b is better by" in said and "Holm" not in said
+
+
 def test_results_that_do_not_fit_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = result(GOLD, OLD)
     with pytest.raises(InputError, match="the gold data differ"):

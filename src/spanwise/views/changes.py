@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import UNSET
+
 from spanwise.document import given
 from spanwise.document.changes import WAYS, ChangeCounts, ChangedSentence, ChangedSpan, Changes, SystemChanges
 from spanwise.document.scores import ScoreTest
@@ -58,14 +60,15 @@ def _difference(document: Changes, own: SystemChanges) -> str:
     test = own.difference
     if not test or test.difference is None:
         return "has no F1 in one of the results"
+    if _is_same(own):
+        return "gives the same predictions as before"
     size = f"{say.points(abs(test.difference))} F1"
     if test.p is None:
         way = "more" if test.difference >= 0 else "less"
         return f"has {size} {way} than before, which was not tested"
     units = say.plural(test.units or document.settings.units, document.settings.unit)
     how = "t-test over runs and" if min(own.runs) > 1 else "paired randomisation over"
-    tests = [system.difference for system in document.systems.values() if system.difference]
-    number = sum(one.p is not None for one in tests)
+    number = sum(map(_is_tested, document.systems.values()))
     correction = corrected(document.settings.correction, number, of="tests")
     p = ", ".join(filter(None, [f"{how} {units}", correction, f"p {sentence_p(test.p_corrected)}"]))
     p += "; the interval is not corrected" if correction else ""
@@ -95,6 +98,16 @@ def _by_label(own: SystemChanges) -> str:
     more = f"; {len(changed) - len(ranked)} more labels changed" if len(changed) > len(ranked) else ""
     sentence = f"By label, F1 is {', '.join(parts)}{more}." if parts else ""
     return sentence.replace("{", "{{").replace("}", "}}")
+
+
+def _is_same(own: SystemChanges) -> bool:
+    """Whether the predictions are the same as before."""
+    return own.runs == (1, 1) and (own.broken, own.fixed, own.new, own.gone) == (0, 0, 0, 0)
+
+
+def _is_tested(own: SystemChanges) -> bool:
+    """Whether a system is in the family of tests, which those with the same predictions are not."""
+    return own.difference is not UNSET and own.difference.p is not None and not _is_same(own)
 
 
 def _counts(own: SystemChanges) -> str:
