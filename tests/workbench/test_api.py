@@ -373,6 +373,27 @@ def test_an_upload_is_evaluated_and_a_bad_one_is_answered_with_solutions(
     assert not list(workspace.glob("mine-*.npz"))
 
 
+def test_labels_of_an_upload_are_mapped_to_those_of_gold(folder: Path, gold: str, tmp_path: Path) -> None:
+    workspace = copied(folder, tmp_path / "runs")
+    other = (workspace / "swapper.conll").read_bytes().replace(b"-LOC", b"-place")
+    with client_of(workspace) as client:
+        path = f"/api/v1/golds/{gold}/results"
+        sent = client.put(f"{path}?system=mine&name=a.conll&predicted_map=place=LOC", content=other)
+        assert finished(client, sent.json()["id"]).state == "done"
+        wrong = client.put(f"{path}?system=typo&name=a.conll&predicted_map=plice=LOC", content=other)
+        assert "names the label 'plice'" in finished(client, wrong.json()["id"]).error
+        assert client.put(f"{path}?system=bad&map=A", content=other).status_code == 400
+        # Under a map of all labels gold is another one, whose results are not compared with others.
+        merged = client.put(f"{path}?system=merged&name=a.conll&map=LOC=place", content=other)
+        assert finished(client, merged.json()["id"]).state == "done"
+        bench_of(client.app).watcher.scan()
+        names = {row["system"]: row["scores"]["f1"] for row in client.get(path).json()}
+        assert names["mine"] == names["swapper"] and "merged" not in names
+        golds = [row["slug"] for row in client.get("/api/v1/golds").json()]
+        (row,) = client.get(f"/api/v1/golds/{next(slug for slug in golds if slug != gold)}/results").json()
+        assert (row["system"], row["scores"]["f1"]) == ("merged", names["mine"])
+
+
 @pytest.mark.parametrize(
     "text",
     [
