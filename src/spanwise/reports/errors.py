@@ -264,6 +264,12 @@ def _checked(
 ) -> list[ShownDataset]:
     """The requested datasets, after checking that the document has sentences and the requested names."""
     shown = shown_datasets(document)
+    if not shown and document.kind not in ("evaluation", "comparison", "study"):
+        raise InputError(
+            "errors are listed of evaluations and studies, and this document is of the kind "
+            f"{document.kind}.\n"
+            "Its page shows what it has: write it with spanwise report."
+        )
     if dataset is not None and dataset not in {part.name for part in shown}:
         raise unknown("dataset", dataset, [part.name for part in shown])
     shown = [part for part in shown if dataset is None or part.name == dataset]

@@ -168,7 +168,7 @@ def _tasks(document: Tuples) -> Iterator[Remark]:
                 f"F1 {words.points(one.f1)} [{words.interval(one.interval)}] on "
                 f"{words.plural(one.gold, 'gold tuple')}, p {sentence_p(one.p)} (the worst of {one.of}).",
             )
-        costly = sorted(_costly(system), key=lambda task: -task[0])
+        costly = sorted(_costly(system, document.criterion), key=lambda task: -task[0])
         for gain, what, why in costly[:MOST_TASKS]:
             yield Remark(f"{who}{what}.", f"{why}: up to +{words.points(gain)} F1.")
         if system.seen is not UNSET and system.seen.SEEN.tuples:
@@ -179,11 +179,11 @@ def _tasks(document: Tuples) -> Iterator[Remark]:
             )
 
 
-def _costly(system: SystemTuples) -> Iterator[tuple[float, str, str]]:
+def _costly(system: SystemTuples, criterion: str) -> Iterator[tuple[float, str, str]]:
     """What would raise F1, by how much, what to do, and what shows it."""
     strict, spans = (system.criteria[one].overall for one in ("strict", "boundaries"))
     labels = spans.correct - strict.correct
-    if labels and strict.f1 is not None and spans.f1 is not None:
+    if criterion == "strict" and labels and strict.f1 is not None and spans.f1 is not None:
         why = f"{words.plural(labels, 'tuple')} with the right type and spans, and only another label"
         yield spans.f1 - strict.f1, "fix the labels of mentions", f"{why} (from Rel+ to Rel)"
     gold, invented = system.outcomes.gold, system.outcomes.predicted["spurious"]
