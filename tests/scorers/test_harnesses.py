@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import spanwise
+from spanwise.document.analyses import PlacementDocument
 from spanwise.formats import from_tags
 
 TEXTS = {"s0": "Ann met Bo", "s1": "Cy met Di", "s2": "so it goes"}
@@ -26,6 +27,17 @@ def expected_stderr() -> float:
 
 def reply(prompt: str) -> str:
     return next(SAID[key] for key, text in TEXTS.items() if text in prompt)
+
+
+def placed_again(log: str | Path, **options: Any) -> PlacementDocument:
+    """The placement of a log that a package wrote, after checking its score."""
+    gold = from_tags(
+        [["B-PER", "O", "B-PER"], ["B-PER", "O", "B-PER"], ["O", "O", "O"]],
+        tokens=[text.split() for text in TEXTS.values()],
+    )
+    document = spanwise.place(gold, log, **options)
+    assert document.policies.ordered.f1 == pytest.approx(F1)
+    return document
 
 
 def test_inspect_finds_the_scorer_and_divides_over_the_corpus(tmp_path: Path) -> None:
@@ -45,13 +57,13 @@ def test_inspect_finds_the_scorer_and_divides_over_the_corpus(tmp_path: Path) ->
         output.usage = ModelUsage(input_tokens=20, output_tokens=10, total_tokens=30)
         return output
 
-    for epochs in (1, 3):
+    for epochs, log_format in ((1, "eval"), (3, "eval"), (3, "json")):
         task = inspect_ai.Task(
             dataset=samples, solver=generate(), scorer=registry_create("scorer", "spanwise/span_f1")
         )
         (log,) = inspect_ai.eval(
             task, model=get_model("mockllm/model", custom_outputs=answer), epochs=epochs, display="none",
-            log_dir=str(tmp_path), log_format="json",
+            log_dir=str(tmp_path), log_format=log_format,
         )  # fmt: skip
         assert log.status == "success", log.error
         metrics = {
@@ -60,13 +72,9 @@ def test_inspect_finds_the_scorer_and_divides_over_the_corpus(tmp_path: Path) ->
         assert metrics["corpus_f1"] == pytest.approx(F1)
         assert metrics["corpus_stderr"] == pytest.approx(expected_stderr())
         assert metrics["corpus_unread"] == 0
-    # The log that Inspect wrote goes in again, with the same score.
-    gold = from_tags(
-        [["B-PER", "O", "B-PER"], ["B-PER", "O", "B-PER"], ["O", "O", "O"]],
-        tokens=[text.split() for text in TEXTS.values()],
-    )
-    document = spanwise.place(gold, log.location.removeprefix("file://"), sample=1)
-    assert document.policies.ordered.f1 == pytest.approx(F1)
+        # The log that Inspect wrote goes in again, with the same score.
+        document = placed_again(log.location.removeprefix("file://"), sample="1")
+        assert document.usage and (document.usage.input_tokens, document.usage.output_tokens) == (60, 30)
 
 
 def test_pydantic_evals_reports_the_score_of_the_corpus() -> None:
@@ -145,6 +153,7 @@ def test_lm_evaluation_harness_aggregates_over_the_corpus(
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
     lm_eval = pytest.importorskip("lm_eval")
     from lm_eval.api.model import LM
+    from lm_eval.loggers import EvaluationTracker
     from lm_eval.tasks import TaskManager
 
     rows = [{"id": key, "text": text, "entities": json.dumps(GOLD[key])} for key, text in TEXTS.items()]
@@ -161,8 +170,39 @@ def test_lm_evaluation_harness_aggregates_over_the_corpus(
             return [reply(request.args[0]) for request in requests]
 
     results = lm_eval.simple_evaluate(
-        Model(), tasks=["spans"], task_manager=TaskManager(include_path=str(tmp_path)), bootstrap_iters=0
-    )
+        Model(), tasks=["spans"], task_manager=TaskManager(include_path=str(tmp_path)), bootstrap_iters=0,
+        log_samples=True,
+    )  # fmt: skip
     scores = results["results"]["spans"]
     assert scores["f1,none"] == pytest.approx(F1)
     assert scores["recall,none"] == pytest.approx(2 / 4)
+    tracker = EvaluationTracker(output_path=str(tmp_path / "out"))
+    samples = results.pop("samples")
+    tracker.save_results_aggregated(results=results, samples=samples)
+    tracker.save_results_samples(task_name="spans", samples=samples["spans"])
+    (log,) = (tmp_path / "out").rglob("samples_spans_*.jsonl")
+    assert placed_again(log).inputs[1].format == "lm-eval"
+
+
+def test_documents_of_langextract_go_in_with_their_positions(tmp_path: Path) -> None:
+    langextract = pytest.importorskip("langextract")
+    from langextract.io import save_annotated_documents
+
+    def extraction(text: str, found: str) -> Any:
+        at = text.find(found)
+        return langextract.data.Extraction(
+            extraction_class="PER", extraction_text=found,
+            char_interval=langextract.data.CharInterval(at, at + len(found)) if at >= 0 else None,
+            alignment_status=langextract.data.AlignmentStatus.MATCH_EXACT if at >= 0 else None,
+        )  # fmt: skip
+
+    documents = [
+        langextract.data.AnnotatedDocument(text=text, extractions=[extraction(text, found) for found in said])
+        for text, said in zip(TEXTS.values(), (["Ann"], ["Cy", "Ed"], []), strict=True)
+    ]
+    save_annotated_documents(
+        iter(documents), output_dir=tmp_path, output_name="found.jsonl", show_progress=False
+    )
+    document = placed_again(tmp_path / "found.jsonl")
+    assert (document.answers.positions, document.answers.hallucinated) == (2, 1)
+    assert document.answers.alignments == {"match_exact": 2}
