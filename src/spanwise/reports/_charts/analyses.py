@@ -188,7 +188,7 @@ def leak_drawings(document: Leaks, style: Style) -> list[Drawing]:
 def _leak_rows(
     name: str, title: str, by_system: Sequence[Sequence[leaks.LeakRow]], names: Sequence[str], style: Style
 ) -> Drawing | None:
-    """Rates below each other, from zero; those of the first system are written beside them."""
+    """Rates below each other, from zero; those of the first two systems are written beside them."""
     rows = []
     values = [0.0]
     for of_systems in zip(*by_system, strict=True):
@@ -205,14 +205,16 @@ def _leak_rows(
         if any(row.rate is not None for row in of_systems):
             under = f"{first.counts} {first.under}".strip()
             shown = shortened(words.visible(first.title), 24)
-            rows.append(ChartRow(shown, under, dots, right=[leaks.percent(first.rate)]))
+            rows.append(
+                ChartRow(shown, under, dots, right=[leaks.percent(row.rate) for row in of_systems[:2]])
+            )
     if not rows:
         return None
     left = max(150.0, *(width_of(row.under, 11) + 16 for row in rows))
     layout = ChartLayout(
         left=left,
         plot=190,
-        columns=(56,),
+        columns=(56,) * len(names[:2]),
         step=38,
         domain=(0.0, min(100.0, axis_range(values, zero=True)[1])),
     )
