@@ -39,6 +39,25 @@ def test_every_engine_gives_the_same_bytes(demo: Demo, engine: Engine, options: 
     assert spanwise.evaluate(demo.gold, demo.systems, **given, **engine()).to_json() == expected
 
 
+def test_a_system_that_cannot_fork_gives_the_same_bytes(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows, where blocks run one after the other however many workers are asked for."""
+    small_parts(monkeypatch, training=90)
+    manifest = {
+        "predictions": "{system}.conll", "resamples": 20, "attributes": "fu20",
+        "datasets": {"demo": {"test": demo.gold.name, "train": demo.train.name}},
+        "systems": {name: {} for name in demo.systems},
+    }  # fmt: skip
+
+    def made(workers: int) -> list[str]:
+        result = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, resamples=20, workers=workers)
+        study = spanwise.study(manifest, root=demo.gold.parent, cache=False, workers=workers)
+        return [result.to_json(), study.to_json()]
+
+    expected = made(2)
+    monkeypatch.delattr("os.fork")
+    assert made(2) == expected
+
+
 @pytest.mark.parametrize("options", [{}, {"documents": "none", "lowercase": True, "examples": 2}])
 def test_every_engine_gives_the_same_description(
     demo: Any, engine: Engine, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
