@@ -110,7 +110,7 @@ def fitted(text: str, size: float, room: float) -> str:
     if width_of(text, size) <= room:
         return text
     most = len(text)
-    while most > 2 and width_of(shortened(text, most), size) > room:
+    while most > 3 and width_of(shortened(text, most), size) > room:
         most -= 1
     return shortened(text, most)
 

@@ -8,7 +8,17 @@ from typing import TypeAlias
 from msgspec import UNSET, Struct
 
 from spanwise.document.study import BucketSpread, PairDiagnosis, Study
-from spanwise.reports._charts import SERIES, Style, axis_range, marks, share, shortened, titled, width_of
+from spanwise.reports._charts import (
+    SERIES,
+    Style,
+    axis_range,
+    fitted,
+    marks,
+    share,
+    shortened,
+    titled,
+    width_of,
+)
 from spanwise.reports._charts.marks import Drawing, Layer, Row
 from spanwise.reports._charts.study import alias
 from spanwise.views import wording as words
@@ -213,21 +223,6 @@ def shares(
 # ---- systems over buckets -------------------------------------------------------------------
 
 
-def fitted(name: str, size: float, room: float) -> str:
-    """The name, cut in the middle only as far as the room requires.
-
-    Examples:
-        >>> fitted("LOC", 8.5, 30), fitted("corporation", 8.5, 40)
-        ('LOC', 'corp…tion')
-    """
-    text = words.visible(name)
-    most = len(text)
-    while most > 3 and width_of(text, size) > room:
-        most -= 1
-        text = shortened(name, most)
-    return text
-
-
 Rows = Mapping[str, Sequence[tuple[str, float | None]]]  # by system: bucket and score in points
 
 
@@ -255,7 +250,7 @@ def models(name: str, title: str, tables: Mapping[str, Rows], style: Style) -> D
         lines_of_names = 1 if all(width_of(bucket, NAMED) < room_of_one for bucket, _ in names) else 2
         for at, (bucket, _) in enumerate(names):
             foot = top + tall + 10 + 10 * (at % lines_of_names)
-            text = fitted(bucket, NAMED, room_of_one * lines_of_names - 3)
+            text = fitted(words.visible(bucket), NAMED, room_of_one * lines_of_names - 3)
             feet.append({"x": left + room_of_one * (at + 0.5), "y": foot, "t": text})
         for system, row in rows.items():
             index = order.index(system)
