@@ -270,10 +270,18 @@ def _check_number(gold: Corpus, predicted: Corpus) -> None:
     if len(gold) == len(predicted):
         return
     common = min(len(gold), len(predicted))
-    first = next((i for i in range(common) if gold.words(i) != predicted.words(i)), None)
+    wordless = gold.without_text or predicted.without_text
+    unlike = (i for i in range(common) if not wordless and gold.words(i) != predicted.words(i))
+    first = next(unlike, None)
+    advice = (
+        'Give predictions for the same sentences; if only sentence boundaries differ, use align="characters".'
+    )
     text = f"there {_sentences(len(predicted))}, but {len(gold):,} in the gold file ({gold.source.path})."
     if missing := missing_names(gold, predicted):
         detail = missing
+    elif wordless:
+        detail = "Without text or ids on both sides, sentences can only be paired in order."
+        advice = "Give predictions for the same sentences, or under the ids of gold."
     elif first is None:
         longer, which = (predicted, "here") if len(predicted) > common else (gold, "there")
         detail = f"{_agree(common)}sentence {common + 1} exists only {which} ({longer.place(common)})."
@@ -282,14 +290,7 @@ def _check_number(gold: Corpus, predicted: Corpus) -> None:
             f"The first difference is sentence {first + 1} ({predicted.place(first)} here, "
             f"{gold.place(first)} there): {_words(predicted, first)} here, {_words(gold, first)} there."
         )
-    raise InputError(
-        at(
-            predicted.source.path,
-            None,
-            f"{text}\n{detail}\nGive predictions for the same "
-            'sentences; if only sentence boundaries differ, use align="characters".',
-        )
-    )
+    raise InputError(at(predicted.source.path, None, f"{text}\n{detail}\n{advice}"))
 
 
 def _sentences(number: int) -> str:

@@ -230,6 +230,21 @@ def test_files_given_in_the_wrong_order_are_noticed_by_their_names(name: str, tm
     assert not spanwise.evaluate(gold, {"a": predicted}, resamples=0).hints
 
 
+def test_labels_in_another_case_come_with_their_map(tmp_path: Path) -> None:
+    misuse = Misuse(GOLD, _conll(_relabeled(SENTENCES, str.lower)), "")
+    gold, predicted = misuse.files(tmp_path)
+    hints = " ".join(spanwise.evaluate(gold, {"a": predicted}, resamples=0).hints or ())
+    assert "or map them: --map loc=LOC,org=ORG,per=PER." in hints
+    assert spanwise.evaluate(gold, {"a": predicted}, map="loc=LOC,org=ORG,per=PER")["a"].exact.overall.f1 == 1
+
+
+def test_another_number_of_sentences_without_text_is_not_compared_by_words() -> None:
+    gold, predicted = _tokens(SENTENCES), _tokens(SENTENCES, text=False)
+    with pytest.raises(InputError) as caught:
+        spanwise.evaluate(gold, {"a": predicted * 2})
+    assert "Without text or ids on both sides, sentences can only be paired in order." in str(caught.value)
+
+
 def test_predictions_on_gold_tokens_are_not_taken_for_gold(tmp_path: Path) -> None:
     misuse = Misuse(GOLD, GOLD.replace("B-PER", "B-ORG").replace("I-PER", "I-ORG"), "")
     gold, predicted = misuse.files(tmp_path, ("test", "pred.gold-tokens"))

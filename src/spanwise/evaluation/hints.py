@@ -34,6 +34,7 @@ SOME, SEVERAL = 0.05, 5  # the share and the number of mentions inside words fro
 # Words in the names of files.
 GOLD_NAMES = frozenset(("gold", "goldstandard", "groundtruth", "truth"))
 PREDICTED_NAMES = frozenset(("pred", "preds", "predicted", "prediction", "predictions", "output", "outputs"))
+MAPPED = 8  # labels of which a hint says how to map them
 COPIED = 20  # gold mentions from which on a perfect score is worth a question
 
 
@@ -275,7 +276,11 @@ def _twins(unknown: Sequence[str], known: Sequence[str]) -> list[str]:
             spelled = ascii if kind == "Unicode form" else repr  # both forms look the same
             shown = ", ".join(f"{spelled(mine)} here, {spelled(other)} in gold" for mine, other in pairs[:3])
             more = f" and {len(pairs) - 3:,} more" if len(pairs) > 3 else ""
-            found.append(f"labels differ only in {kind}: {shown}{more}; rename them in one of the files")
+            advice = "rename them in one of the files"
+            if kind == "case" and all(re.fullmatch(r"[\w-]+", mine + other) for mine, other in pairs):
+                named = ",".join(f"{mine}={other}" for mine, other in pairs[:MAPPED])
+                advice += f", or map them: --map {named}{',…' if len(pairs) > MAPPED else ''}"
+            found.append(f"labels differ only in {kind}: {shown}{more}; {advice}")
     return found
 
 
