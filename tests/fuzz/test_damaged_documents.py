@@ -141,6 +141,20 @@ def test_identities_are_counted_for_all_systems_or_for_none(tmp_path: Path) -> N
     assert "$.systems: identities are counted for some systems only" in str(caught.value)
 
 
+@pytest.mark.parametrize("kind", ["leaks", "leaks-study"])
+def test_leaks_of_all_systems_have_the_same_parts(kind: str, tmp_path: Path) -> None:
+    kinds = {json.loads(data)["kind"]: data for data in documents.originals()}
+    document = json.loads(kinds[kind])
+    leaks = document if kind == "leaks" else document["datasets"]["d"]
+    first, *others = leaks["systems"]
+    assert others
+    leaks["systems"][first]["labels"].popitem()
+    (tmp_path / "t.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        spanwise.load(tmp_path / "t.json")
+    assert "the labels, buckets or subsets are not those of the other systems" in str(caught.value)
+
+
 def test_a_point_of_a_curve_without_predictions_is_refused(tmp_path: Path) -> None:
     """Its precision would be 0/0; the figures of the document once ended in a traceback."""
     kinds = {json.loads(data)["kind"]: data for data in documents.originals()}

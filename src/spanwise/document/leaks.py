@@ -83,6 +83,13 @@ class SystemLeaks(Struct, frozen=True, kw_only=True):
     tough: dict[str, LeakCell] = {}  # with training data
     sentences: tuple[LeakingSentence, ...] = ()
 
+    @property
+    def parts(self) -> list[tuple[str, ...]]:
+        """The paths of all parts that have rates: labels, buckets and tough subsets, in order."""
+        paths = [("labels", label) for label in self.labels]
+        buckets = [("buckets", name, bucket) for name, cells in self.buckets.items() for bucket in cells]
+        return [*paths, *buckets, *(("tough", subset) for subset in self.tough)]
+
 
 class LeakRuns(Struct, frozen=True, kw_only=True):
     """The rates of a system over its runs: means, and sample standard deviations (null for one run)."""
@@ -132,6 +139,13 @@ class Leaks(Document, frozen=True, kw_only=True):
         counted = {own.overall.identities is None for own in self.systems.values()}
         if len(counted) > 1:
             return "$.systems", "identities are counted for some systems only"
+        parts = {name: own.parts for name, own in self.systems.items()}
+        for name, own_parts in parts.items():
+            if own_parts != next(iter(parts.values())):
+                return (
+                    f"$.systems.{name}",
+                    "the labels, buckets or subsets are not those of the other systems",
+                )
         for number, pair in enumerate(self.comparisons):
             for at, test in enumerate(pair.scores):
                 if not test.path or test.path[-1] not in LEAK_RATES:
