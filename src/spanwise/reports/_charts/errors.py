@@ -323,7 +323,7 @@ def _dumbbells(
         worst_names.append({"v": low, "y": y + apart + 0.5, "t": _initials(worst.name)})
         best_names.append({"v": high, "y": y - apart + 0.5, "t": _initials(best.name)})
     palette = style.palette
-    small = {"fontSize": 7.5, "fontWeight": "bold"}
+    small = {"fontSize": 9.5, "fontWeight": "bold"}
     return [
         marks.bands(bars, height, x, colour=colour, thick=3),
         marks.dots(
@@ -410,7 +410,7 @@ def _against(
                 )
             )
             side = {"align": "left", "dx": 3} if ahead else {"align": "right", "dx": -3}
-            layers.append(marks.written(texts, height, x, colour=palette["muted"], fontSize=8, **side))
+            layers.append(marks.written(texts, height, x, colour=palette["muted"], fontSize=9.5, **side))
     return marks.plot(*layers)
 
 
