@@ -85,6 +85,17 @@ def test_a_pair_without_a_test_is_said_to_be_untested(demo: Evaluation) -> None:
     assert " is ahead of " in str(found.sentence) and ", the next of 3 systems, by " in str(found.sentence)
 
 
+def test_the_answer_is_about_a_pair_that_was_tested_if_the_best_two_were_not(demo: Evaluation) -> None:
+    order = sorted(demo.systems, key=lambda name: -(demo.systems[name].exact.overall.f1 or 0.0))
+    asked = demo.comparison(order[0], order[2])
+    assert asked is not None
+    found = verdict(replace(demo, comparisons=(replace(asked, pairs=1),)))
+    assert str(found.sentence).startswith(
+        f"{order[0]} and {order[2]} cannot be told apart: {order[0]} is ahead"
+    )
+    assert "not tested" not in str(found.sentence) and found.test
+
+
 def test_with_more_systems_all_that_cannot_be_told_apart_are_named(demo: Evaluation) -> None:
     found = verdict(demo)
     best = max(demo.systems, key=lambda name: demo.systems[name].exact.overall.f1 or 0.0)

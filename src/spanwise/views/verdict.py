@@ -7,7 +7,7 @@ everything that could change it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from msgspec import Struct
@@ -105,7 +105,7 @@ def selected(findings: Iterable[Finding]) -> list[str]:
 
 
 def of_dataset(part: DatasetRuns, settings: Settings | StudySettings, family: str = "") -> Verdict:
-    """The answer for one dataset: about the two systems with the highest score, or the only one."""
+    """The answer for one dataset: about the best two systems that were tested, or the only system."""
     primary = settings.primary or "f1"
     means = _means(silver.with_judge(part) if primary == "f1" else part, primary)
     order = list(lettering(means))
@@ -113,7 +113,17 @@ def of_dataset(part: DatasetRuns, settings: Settings | StudySettings, family: st
         return Verdict(sentence=literal("There are no scores."))
     if len(order) == 1:
         return _alone(order[0], part, means[order[0]], settings)
-    return of_pair(part, settings, order[0], order[1], among=order, family=family)
+    first, second = _asked([part], order)
+    among = order if [first, second] == order[:2] else ()
+    return of_pair(part, settings, first, second, among=among, family=family)
+
+
+def _asked(parts: Collection[DatasetRuns], order: Sequence[str]) -> tuple[str, str]:
+    """The two best systems; if others alone were tested against each other, the best pair of these."""
+    pairs = combinations(order, 2)
+    return next(
+        (pair for pair in pairs if any(_decided(part, *pair) for part in parts)), (order[0], order[1])
+    )
 
 
 def _means(part: DatasetRuns, primary: str) -> dict[str, float | None]:
@@ -346,8 +356,8 @@ def _of_datasets(study: Study) -> Verdict:
     if len(order) == 1:
         scored = f"{say.points(means[first])} {say.SCORED[primary]}"
         return Verdict(sentence=words(f"{{}} scores {scored}, the mean over {number}.", first))
-    second = order[1]
-    next_best = ", the next best," if len(order) > 2 else ""
+    first, second = _asked(study.datasets.values(), order)
+    next_best = ", the next best," if len(order) > 2 and [first, second] == order[:2] else ""
     by = f"{say.points((means[first] or 0.0) - (means[second] or 0.0))} {say.DIFFERENCES[primary]}"
     return Verdict(
         sentence=_over_datasets(study, first, second, next_best, by),
