@@ -91,3 +91,12 @@ def test_a_page_names_files_without_the_folders_of_the_machine_that_made_it(tmp_
     assert "<code>spanwise errors gold.conll pred.conll --pattern " in page
     run = re.search(r'id="command"[^>]*>[^<]*', page)  # the command that was run, as it was typed
     assert run is not None and str(tmp_path) not in page.replace(run[0], "")
+
+
+def test_tasks_of_a_study_open_sentences_of_its_dataset_and_system() -> None:
+    from study_documents import study
+
+    tasks = shown_points(document_of(study(names=("news", "tweets")))).tasks
+    for task in tasks:
+        if task.gain:
+            assert task.command.startswith("spanwise errors study.json --dataset ") and " on " in task.title

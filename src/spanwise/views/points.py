@@ -21,6 +21,7 @@ from spanwise.views.tasks import TaskWords, shown_tasks, worded
 from spanwise.views.verdict import means_over_datasets, selected
 
 MOST = 5  # findings and tasks together
+SAVED = "study.json"  # as the next command of a study that was not saved names it
 MOST_TASKS = 3  # of these about systems, if there are findings as well
 # What is said elsewhere: by the answer itself, by the hints under it, or by a task.
 _ANSWERED = ("lead", "alias", "truncation")
@@ -164,11 +165,9 @@ def _fixes(
             continue
         row = worded(document, task)
         run = f" (run {say.visible(middle_run(dataset.runs[name]))})" if dataset.several(name) else ""
-        command = ""
-        if saved is not None:
-            chosen = [f"--dataset {quoted(dataset.name)}"] if len(study.datasets) > 1 else []
-            command = " ".join(["spanwise errors", quoted(saved), *chosen, f"--system {quoted(name)}"])
-            command += f" {row.option}" if row.option else ""
+        chosen = [f"--dataset {quoted(dataset.name)}"] if len(study.datasets) > 1 else []
+        words = ["spanwise errors", quoted(saved or SAVED), *chosen, f"--system {quoted(name)}", row.option]
+        command = " ".join(word for word in words if word)
         row = replace(
             row,
             title=f"{row.title.removesuffix('.')}{where}.",
