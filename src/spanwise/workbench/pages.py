@@ -27,7 +27,7 @@ from spanwise.columns import Ints, ints
 from spanwise.conditions import SENTENCE, TEXT, TOUGHNESS, Condition, parse
 from spanwise.document.scores import PRIMARY
 from spanwise.matching import OUTCOMES
-from spanwise.reports.templates import environment_of
+from spanwise.reports.templates import compact_style, environment_of
 from spanwise.slices.index import SliceIndex
 from spanwise.views import wording as words
 from spanwise.views.lookups import clause_words, condition_words
@@ -670,7 +670,8 @@ def static(bench: Bench, request: Request) -> Response:
     name = request.path_params["name"]
     if name not in STATIC:
         raise NotFound("there is no such file.")
-    text = files(STATIC[name][0]).joinpath(STATIC[name][1], name).read_bytes()
+    text = files(STATIC[name][0]).joinpath(STATIC[name][1], name).read_text(encoding="utf-8")
+    text = compact_style(text) if name.endswith(".css") else text
     return Response(text, media_type=mimetypes.guess_type(name)[0] or "text/plain")
 
 

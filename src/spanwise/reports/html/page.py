@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
@@ -26,7 +25,7 @@ from spanwise.reports._charts import shortened, titled
 from spanwise.reports._document import examples, pair_link, short_signature
 from spanwise.reports.html.packing import packed
 from spanwise.reports.html.views import Card, cards_of, drawn, view_parts
-from spanwise.reports.templates import environment_of
+from spanwise.reports.templates import compact_style, environment_of
 from spanwise.settings import CONFIDENCE
 from spanwise.views import has_view, view
 from spanwise.views import silver as judge
@@ -50,7 +49,7 @@ def render(document: DocumentLike, against: DocumentLike | None = None) -> str:
     context = _parts(document)
     data = context["data"]
     assert data is None or isinstance(data, Mapping)
-    style = _compact(_resource("page.css"))
+    style = compact_style(_resource("page.css"))
     scripts = [_resource(name) for name in _scripts(data)]
     if isinstance(document, PlacementDocument) or (isinstance(document, Evaluation) and document.answers):
         scripts.append(_resource(ROWS))
@@ -130,16 +129,6 @@ class FoldedParts:
 
 def _resource(name: str) -> str:
     return files("spanwise.reports.html").joinpath(name).read_text(encoding="utf-8")
-
-
-def _compact(style: str) -> str:
-    """A style sheet without the white space that only people need.
-
-    Examples:
-        >>> _compact("a { color: red; }\\n@media print { a, b { color: black; } }\\n")
-        'a{color:red;}@media print{a,b{color:black;}}'
-    """
-    return re.sub(r"\s*([{};,])\s*|(:)\s+", r"\1\2", style).strip()
 
 
 def _policy(style: str, scripts: Sequence[str]) -> str:
