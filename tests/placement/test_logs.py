@@ -126,6 +126,7 @@ def test_character_intervals_are_positions_and_a_right_answer_scores_100() -> No
     assert document.answers.positions == 4 and document.answers.hallucinated == 1  # Zed has no interval
     assert document.answers.alignments == {"match_exact": 3, "match_lesser": 1}
     assert document.inputs[1].format == "langextract-jsonl"
+    assert "by position:  placed 4  match exact 3  match lesser 1" in document.to_text(width=110)
 
 
 def test_a_position_is_kept_only_where_the_text_agrees() -> None:

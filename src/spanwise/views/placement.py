@@ -84,6 +84,9 @@ def _answers(document: PlacementDocument) -> Section:
         name: getattr(answers, name) for name in ("given", "placed", "hallucinated", "repeats", "ambiguous")
     }
     rows = [(f"{kind}s", units), ("answers", given), ("found at level", asdict(answers.levels))]
+    if answers.positions:
+        aligned = {name.replace("_", " "): number for name, number in answers.alignments.items()}
+        rows.append(("by position", {"placed": answers.positions, **aligned}))
     blocks: list[Block] = [
         Flow(
             [
