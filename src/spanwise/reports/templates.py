@@ -70,7 +70,7 @@ def compact_style(style: str) -> str:
     """A style sheet without the white space that only people need.
 
     Examples:
-        >>> _compact("a { color: red; }\\n@media print { a, b { color: black; } }\\n")
+        >>> compact_style("a { color: red; }\\n@media print { a, b { color: black; } }\\n")
         'a{color:red;}@media print{a,b{color:black;}}'
     """
     return re.sub(r"\s*([{};,])\s*|(:)\s+", r"\1\2", style).strip()
