@@ -249,3 +249,16 @@ def test_the_tokens_of_a_text_are_runs_of_word_characters_and_single_others(
     text: str, tokens: list[str]
 ) -> None:
     assert formats.read([{"text": text, "spans": []}]).corpus.words(0) == tokens
+
+
+def test_second_names_that_hold_something_else_are_kept_with_the_mention(tmp_path: Path) -> None:
+    spans = [
+        {"start": 0, "end": 4, "label": "PER", "type": "LOC", "begin": 0, "confidence": 0.9, "score": 0.5}
+    ]
+    path, again = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    path.write_text(json.dumps({"text": "Anna", "spans": spans}) + "\n", encoding="utf-8")
+    writing.write(formats.read(path), again)
+    (written,) = json.loads(again.read_text(encoding="utf-8"))["spans"]
+    assert written == {"start": 0, "end": 4, "label": "PER", "score": 0.5, "type": "LOC", "confidence": 0.9}
+    with pytest.raises(InputError, match=r"2 further fields \(type, confidence\) of mentions"):
+        writing.write(formats.read(path), tmp_path / "c.conll")

@@ -494,19 +494,27 @@ def _gather_spans(content: JsonRecords, line: int, record: JsonRecord, size: int
         content.scores.append(score_of(span, f"{content.path}:{line}"))
 
 
-# The keys of a span that are read, or that repeat where it is.
-_READ = frozenset(
-    (*STARTS, *ENDS, *LABELS, *SCORES, "parts", "text", "word", "index", "token_start", "token_end")
-)
+# Keys of a span of which the first that it has is read, and keys that repeat where it is.
+_CHOICES = (STARTS, ENDS, LABELS, SCORES)
+_READ = frozenset(("parts", "text", "word", "index", "token_start", "token_end"))
 
 
 def _extras(content: JsonRecords) -> list[JsonRecord]:
     """The fields of each span that are not read."""
     return [
-        {key: value for key, value in span.items() if key not in _READ} if isinstance(span, Mapping) else {}
+        _unread(span) if isinstance(span, Mapping) else {}
         for record in content.records
         for span in whole_spans(_first(record, SPANS, list) or [])
     ]
+
+
+def _unread(span: JsonRecord) -> JsonRecord:
+    """The fields of a span that are not read, including second names that hold something else."""
+    read = set(_READ)
+    for names in _CHOICES:
+        given = [name for name in names if span.get(name) is not None]
+        read |= {name for name in names if span.get(name) in (None, *(span[name] for name in given[:1]))}
+    return {key: value for key, value in span.items() if key not in read}
 
 
 def _mentions(content: JsonRecords) -> Mentions:
