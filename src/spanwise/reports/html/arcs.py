@@ -129,7 +129,9 @@ def _drawing(quote: ArcQuote) -> Markup:
 def _width(text: str, size: float = _WORD) -> float:
     """About how wide a text is."""
     full = sum(east_asian_width(one) in "WF" for one in text)
-    return max(width_of(text, size) + 0.4 * size * full, size / 3)
+    narrow = sum(one in "fr" for one in text) + 2 * text.count("I")
+    wide = 2 * full + sum(one in "mMW" for one in text)
+    return max(width_of(text, size) + 0.2 * size * (wide - narrow), size / 3)
 
 
 def _small(label: str, more: int) -> float:
