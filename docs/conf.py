@@ -13,7 +13,7 @@ import _generate
 import spanwise
 
 project = "spanwise"
-author = "The spanwise authors"
+author = copyright = "The spanwise authors"
 release = version = spanwise.__version__
 
 extensions = ["myst_parser"]

@@ -47,3 +47,11 @@ def test_the_changelog_and_the_citation_have_the_same_date() -> None:
         re.search(r"^date-released: (.*)$", citation, re.MULTILINE),
     ]
     assert len({found[1] for found in dates if found}) == 1 and all(dates)
+
+
+def test_the_recipe_needs_what_the_package_needs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    recipe = (ROOT / "packaging" / "conda" / "meta.yaml").read_text(encoding="utf-8")
+    needed = re.findall(r"^    - (.*)$", recipe.partition("  run:\n")[2].partition("\n\n")[0], re.MULTILINE)
+    expected = [f"python{project['requires-python']}", *project["dependencies"]]
+    assert [line.replace(" ", "") for line in needed] == expected
