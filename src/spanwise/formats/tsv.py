@@ -518,15 +518,18 @@ def write_conllu(annotation: Annotation, scheme: str | None) -> bytes:
     return "".join(out).encode("utf-8")
 
 
+_FIRST_ROW = re.compile(rb"^(?!#)[^\n]*[^\s][^\n]*", re.MULTILINE)  # neither blank nor a comment
+
+
 def recognise_conllu(file: File) -> str | None:
     """Recognise the suffix, `# global.columns`, or ten columns of which the first counts from 1."""
     if file.suffix in (".conllu", ".conllup"):
         return f"the suffix {file.suffix}"
-    lines = file.head.split(b"\n")
-    if any(line.replace(b" ", b"").startswith(b"#global.columns=") for line in lines[:5]):
+    lines = file.head.split(b"\n", 5)[:5]
+    if any(line.replace(b" ", b"").startswith(b"#global.columns=") for line in lines):
         return "'# global.columns ='"
-    first = next((line for line in lines if line.strip() and not line.startswith(b"#")), b"")
-    fields = first.split(b"\t")
+    first = _FIRST_ROW.search(file.head)
+    fields = first[0].split(b"\t") if first is not None else []
     return "ten columns, the first one numbers" if len(fields) == 10 and fields[0] in (b"1", b"1-2") else None
 
 
