@@ -102,6 +102,7 @@ Keys = tuple[str | int, ...]
         ("curve", ("systems", "a", "points"), "$.systems.a.points: there is no point of the largest size"),
         ("curve", ("systems",), "$.systems: there is no system"),
         ("tuples", ("systems",), "$.systems: there is no system"),
+        ("leaks", ("systems",), "$.systems: there is no system"),
         ("tuples", ("systems", "a", "criteria", "head"), "$.systems.a.criteria: 'head' is missing"),
         ("tuples", ("systems", "a", "gains", "spurious"), "$.systems.a.gains: 'spurious' is missing"),
         ("tuples", ("systems", "a", "outcomes", "gold", "type"), "$.systems.a.outcomes.gold: 'type' is miss"),

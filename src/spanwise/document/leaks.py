@@ -131,6 +131,8 @@ class Leaks(Document, frozen=True, kw_only=True):
 
     def inconsistent(self) -> tuple[str, str] | None:
         """An error if runs or comparisons name something that there is not; see `Document.inconsistent`."""
+        if not self.systems:
+            return "$.systems", "there is no system"
         for name, own in (self.runs or {}).items():
             if not own.systems or not self.systems.keys() >= {*own.systems}:
                 return f"$.runs.{name}.systems", "a run is not among the systems"
