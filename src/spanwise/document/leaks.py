@@ -138,9 +138,9 @@ class Leaks(Document, frozen=True, kw_only=True):
                 return f"$.runs.{name}.systems", "a run is not among the systems"
             if not own.mean.keys() == own.std.keys() == LEAK_RATES.keys():
                 return f"$.runs.{name}.mean", "a rate is missing"
-        counted = {own.overall.identities is None for own in self.systems.values()}
-        if len(counted) > 1:
-            return "$.systems", "identities are counted for some systems only"
+        for name in ("identities", "masked", "outside", "text", "spans"):
+            if len({getattr(own.overall, name) is None for own in self.systems.values()}) > 1:
+                return "$.systems", f"{name} are counted for some systems only"
         parts = {name: own.parts for name, own in self.systems.items()}
         for name, own_parts in parts.items():
             if own_parts != next(iter(parts.values())):
