@@ -24,7 +24,7 @@ from spanwise.reports import terminal
 from spanwise.reports.tables import table
 from spanwise.reports.terminal import _layout, screen_width, wants_color
 from spanwise.reports.terminal import render as render_screen
-from spanwise.views import wording as say
+from spanwise.views import wording
 
 MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "one": documents.result,
@@ -83,17 +83,17 @@ def test_the_screen_of_one_system_has_its_numbers() -> None:
     assert f"precision {100 * overall['precision']:.1f}" in screen
     assert f"recall {100 * overall['recall']:.1f}" in screen
     assert f"fair F1 {100 * system['fair']['overall']['f1']:.1f}" in screen
-    assert say.interval(overall["interval"]["f1"]) in screen
+    assert wording.interval(overall["interval"]["f1"]) in screen
     for label, cell in system["exact"]["labels"].items():
         row = next(line for line in screen.splitlines() if line.split()[:1] == [label])
         expected = [str(cell["gold"]), *(f"{100 * cell[key]:.1f}" for key in ("precision", "recall", "f1"))]
         assert row.split()[1:5] == expected
-    for kind in say.ERRORS:
-        row = next(line for line in screen.splitlines() if line.startswith(f"  {say.OUTCOMES[kind]} "))
+    for kind in wording.ERRORS:
+        row = next(line for line in screen.splitlines() if line.startswith(f"  {wording.OUTCOMES[kind]} "))
         assert f"+{100 * system['gains'][kind]['gain']:.1f}" in row
         assert f" {system['fair']['overall'][kind]} " in row
     for subset, cell in system["tough"].items():
-        row = next(line for line in screen.splitlines() if line.startswith(f"  {say.TOUGH[subset]}  "))
+        row = next(line for line in screen.splitlines() if line.startswith(f"  {wording.TOUGH[subset]}  "))
         assert f"{100 * cell['overall']['recall']:.1f}" in row
 
 
@@ -219,7 +219,7 @@ def test_differences_show_the_interval_p_and_the_detectable_difference() -> None
         row for row in document["comparisons"][0]["scores"] if row["path"] == ["exact", "labels", "LOC", "f1"]
     )
     row = next(line for line in screen.splitlines() if line.startswith("  LOC "))
-    assert say.signed(test["difference"]) in row
+    assert wording.signed(test["difference"]) in row
     assert row.endswith("*") == test["significant"]
 
 
@@ -482,10 +482,10 @@ def test_the_width_is_as_requested_or_columns_or_eighty(monkeypatch: pytest.Monk
 @settings(deadline=None, derandomize=True, max_examples=200)
 @given(st.text(max_size=30))
 def test_visible_text_is_one_line_without_hidden_characters(text: str) -> None:
-    shown = say.visible(text)
+    shown = wording.visible(text)
     assert len(shown.splitlines()) <= 1
     assert not any(ord(character) < 32 or 127 <= ord(character) < 160 for character in shown)
-    assert say.visible(shown) == shown
+    assert wording.visible(shown) == shown
     shown.encode("utf-8")
 
 
@@ -529,23 +529,23 @@ def test_findings_become_sentences() -> None:
         score="f1", count=None, filter={}, path=("exact", "labels", "DATE", "f1"),
         loses=("tough", "SEEN", "overall", "recall"),
     )  # fmt: skip
-    assert say.finding(lead) == (
+    assert wording.finding(lead) == (
         "bert is better than crf: 4.1 F1, p < 0.001; significantly so on label DATE, +16.5 F1; "
         "crf is better on mentions seen in training."
     )
     chance = replace(lead, significant=False, p=0.28)
-    assert say.finding(chance) == "bert and crf cannot be told apart: bert is ahead by 4.1 F1, p = 0.28."
+    assert wording.finding(chance) == "bert and crf cannot be told apart: bert is ahead by 4.1 F1, p = 0.28."
     data = Finding(
         kind="data", system=None, score=None, value=3, count=None, path=(), filter={},
         of={"repairs": 1, "unplaced": 2}, few_units=12,
     )  # fmt: skip
-    assert say.finding(data) == (
+    assert wording.finding(data) == (
         "check the data: 1 impossible tag repaired, 2 predicted mentions without a place, "
         "only 12 units, so intervals are unreliable."
     )
     findings = convert(documents.result()["findings"], list[Finding])
-    assert say.finding(findings[0]) == "wrong boundaries cost crf the most: 12.6 F1 in 30 errors."
-    assert say.finding(findings[2]) == (
+    assert wording.finding(findings[0]) == "wrong boundaries cost crf the most: 12.6 F1 in 30 errors."
+    assert wording.finding(findings[2]) == (
         "mentions unseen with their label are hard for crf: "
         "recall 77.1, against 68.1 on seen ones (96 mentions)."
     )

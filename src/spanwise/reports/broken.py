@@ -20,7 +20,7 @@ from spanwise.reports.errors import (
     words_of,
 )
 from spanwise.reports.outlets import Checked
-from spanwise.views import wording as say
+from spanwise.views import wording
 
 MOST = 10  # GitHub shows at most ten annotations of a kind per step
 
@@ -55,10 +55,10 @@ def broken(document: DocumentLike, earlier: DocumentLike | None = None) -> Broke
         return Broken((), "the result holds no sentences, so that its errors cannot be shown")
     errors = listing(document)
     if earlier is None:
-        return Broken(errors, say.plural(len(errors), "error"))
+        return Broken(errors, wording.plural(len(errors), "error"))
     earlier = as_document(earlier)
     if not holds_sentences(earlier) or incomplete(earlier):
-        title = f"{say.plural(len(errors), 'error')}, old or new: the earlier result lacks sentences"
+        title = f"{wording.plural(len(errors), 'error')}, old or new: the earlier result lacks sentences"
         return Broken(errors, title)
     old = listing(earlier)
     names = {error.system for error in old}
@@ -66,7 +66,7 @@ def broken(document: DocumentLike, earlier: DocumentLike | None = None) -> Broke
     before = {_place(error) for error in old}
     new = [error for error in errors if _place(error, only) not in before]
     were = "was" if len(new) == 1 else "were"
-    return Broken(new, f"{say.plural(len(new), 'mention')} that {were} not wrong in the earlier result")
+    return Broken(new, f"{wording.plural(len(new), 'mention')} that {were} not wrong in the earlier result")
 
 
 def _place(error: ListedError, system: str | None = None) -> tuple[object, ...]:
@@ -84,7 +84,7 @@ def github_annotations(
     At most ten warnings are written, since GitHub shows no more of one step.
     """
     lines = [
-        f"::error title=spanwise::{_escaped(say.visible(check.message))}"
+        f"::error title=spanwise::{_escaped(wording.visible(check.message))}"
         for check in checks
         if not check.passed
     ]
@@ -93,11 +93,12 @@ def github_annotations(
         place, _, line = (location_of(error) or "").rpartition(":")
         where = f"file={_escaped(place, ':,')},line={line}," if place and line.isdecimal() else ""
         sides = [
-            f"{side} {say.visible(mention.label)} “{say.visible(words_of(error.sentence, mention) or '…')}”"
+            f"{side} {wording.visible(mention.label)} "
+            f"“{wording.visible(words_of(error.sentence, mention) or '…')}”"
             for side, mention in (("gold", error.gold), ("predicted", error.predicted))
             if mention is not None
         ]
-        text = _escaped(f"{say.visible(error.system)}: {', '.join(sides)}")
+        text = _escaped(f"{wording.visible(error.system)}: {', '.join(sides)}")
         lines.append(f"::warning {where}title={_escaped(heading_of(error), ':,')}::{text}")
     if len(found.errors) > MOST:
         lines.append(f"::notice title=spanwise::{_escaped(f'the first {MOST} of {found.title} are shown.')}")

@@ -27,7 +27,7 @@ from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.mentions import MentionTable
 from spanwise.reports.error_patterns import pattern_of_each
 from spanwise.tasks import pattern_name
-from spanwise.views import wording as say
+from spanwise.views import wording
 from spanwise.views.shown import ShownDataset, run_name, shown_datasets
 
 ShownMention: TypeAlias = GoldMention | PredictedMention
@@ -63,7 +63,7 @@ class ListedError(Struct, frozen=True):
         """How many runs make the error, in words; empty if the system has a single run."""
         if self.total_runs < 2:
             return ""
-        named = ", ".join(map(say.visible, self.runs))
+        named = ", ".join(map(wording.visible, self.runs))
         return (
             f"all {self.total_runs} runs"
             if len(self.runs) == self.total_runs
@@ -250,7 +250,7 @@ def _kinds(outcome: str | Sequence[str] | None) -> set[str]:
     names = [code_of(name) for name in given_names]
     for name, given_name in zip(names, given_names, strict=True):
         if name not in KINDS and name not in _GROUPS:
-            words = {say.OUTCOMES[code] for code in (*KINDS, *_GROUPS)}
+            words = {wording.OUTCOMES[code] for code in (*KINDS, *_GROUPS)}
             raise unknown("kind of error", given_name, {*KINDS, *_GROUPS, *words})
     return {kind for name in names for kind in _GROUPS.get(name, (name,))}
 
@@ -505,7 +505,7 @@ def to_text(errors: Sequence[ListedError], *, width: int = 100, color: bool = Fa
     several = len({error.system for error in errors}) > 1
     for error in errors:
         named = [error.dataset, *([error.system] if several else [])]
-        about = "".join(f"{say.visible(name)}: " for name in named if name)
+        about = "".join(f"{wording.visible(name)}: " for name in named if name)
         groups.setdefault((about, heading_of(error)), []).append(error)
     pen = _Pen(max(width, 40), color)
     order = {kind: index for index, kind in enumerate(KINDS)}
@@ -514,7 +514,7 @@ def to_text(errors: Sequence[ListedError], *, width: int = 100, color: bool = Fa
         key=lambda group: (group[0][0], order[group[1][0].outcome], -len(group[1]), group[0][1]),
     )
     for (about, heading), members in ranked:
-        pen.line(("head", f"{about}{heading} ({say.plural(len(members), 'error')})"))
+        pen.line(("head", f"{about}{heading} ({wording.plural(len(members), 'error')})"))
         pen.line()
         for error in members:
             _draw(pen, error)
@@ -523,13 +523,13 @@ def to_text(errors: Sequence[ListedError], *, width: int = 100, color: bool = Fa
 
 def heading_of(error: ListedError) -> str:
     """The kind of an error, in the words that `--kind` takes, and its labels."""
-    kind = say.OUTCOMES[error.outcome]
+    kind = wording.OUTCOMES[error.outcome]
     if error.gold is None or error.predicted is None:
         mention = error.gold or error.predicted
         assert mention is not None
         side = "gold" if error.gold else "predicted"
-        return f"{kind}  {side} {say.visible(mention.label)}"
-    gold, predicted = say.visible(error.gold.label), say.visible(error.predicted.label)
+        return f"{kind}  {side} {wording.visible(mention.label)}"
+    gold, predicted = wording.visible(error.gold.label), wording.visible(error.predicted.label)
     return f"{kind}  gold {gold}, predicted {predicted}"
 
 
@@ -572,7 +572,7 @@ def location_of(error: ListedError) -> str | None:
 
 def _draw(pen: _Pen, error: ListedError) -> None:
     sentence = error.sentence
-    source = say.visible(location_of(error) or sentence.id or "")
+    source = wording.visible(location_of(error) or sentence.id or "")
     notes = [note for note in (error.agreement, _TURNS.get(error.turn, "")) if note]
     pen.line(("faint", f"  {source}" + (f"  ({'; '.join(notes)})" if notes else "")))
     units = sentence.tokens or list(sentence.text or "")
@@ -587,16 +587,16 @@ def _draw(pen: _Pen, error: ListedError) -> None:
             pen.line(("", "    "), (side, f"{side} {_named(mention)}"))
     for side, lost in sides:
         if lost is not None and lost.start < 0:
-            label = say.visible(lost.label)
+            label = wording.visible(lost.label)
             answer = lost.answer if isinstance(lost, PredictedMention) else ""
-            quoted = f" “{say.visible(answer)}”" if answer else ""
+            quoted = f" “{wording.visible(answer)}”" if answer else ""
             pen.line(("", "    "), (side, f"{side} {label}{quoted}, which has no place in the gold text"))
     pen.line()
 
 
 def _named(mention: ShownMention) -> str:
     borders = ", ".join(f"[{start}, {end})" for start, end in _pieces(mention))
-    return f"{say.visible(mention.label)} {borders}"
+    return f"{wording.visible(mention.label)} {borders}"
 
 
 def _rows(
@@ -605,11 +605,11 @@ def _rows(
     """The ranges of tokens to show, one per line: the spans with as much context as fits."""
     from spanwise.reports.widths import cell_len
 
-    sizes = [cell_len(say.visible(unit)) + len(joint) for unit in units]
+    sizes = [cell_len(wording.visible(unit)) + len(joint) for unit in units]
     first = max(min(mention.start for _, mention in drawn), 0)
     last = min(max(mention.end for _, mention in drawn), len(units))
     # The label comes right after the marks and needs room there, but not after the sentence.
-    label = max(cell_len(f"{side} {say.visible(mention.label)}") for side, mention in drawn)
+    label = max(cell_len(f"{side} {wording.visible(mention.label)}") for side, mention in drawn)
     if sum(sizes) <= width and sum(sizes[:last]) + label <= width:
         return [(0, len(units))]
     room = width - 4  # for dots that show where the sentence is cut
@@ -648,7 +648,7 @@ def _draw_row(
 ) -> None:
     from spanwise.reports.widths import cell_len
 
-    shown = [say.visible(unit) for unit in units[first:last]]
+    shown = [wording.visible(unit) for unit in units[first:last]]
     lead = "… " if first > 0 else ""
     pen.line(("", "    " + lead + joint.join(shown) + (" …" if last < len(units) else "")))
     for side, mention in drawn:
@@ -663,7 +663,7 @@ def _draw_row(
             line += (_MARKS[side] if marks[index] else " ") * cell_len(unit)
             going_on = marks[index] and index + 1 < len(shown) and marks[index + 1]
             line += (_MARKS[side] if going_on else " ") * len(joint)
-        pen.line(("", "    "), (side, f"{line.rstrip()} {side} {say.visible(mention.label)}"))
+        pen.line(("", "    "), (side, f"{line.rstrip()} {side} {wording.visible(mention.label)}"))
 
 
 # ---- the errors that a condition chooses -----------------------------------------------------------

@@ -33,8 +33,7 @@ from spanwise.reports._document import short_signature
 from spanwise.reports.tables import Cell, Number, Table, markdown, paper, tables
 from spanwise.settings import CONFIDENCE
 from spanwise.statistics import LEVEL
-from spanwise.views import view
-from spanwise.views import wording as say
+from spanwise.views import view, wording
 from spanwise.views.cells import Paragraphs
 from spanwise.views.points import shown_points
 from spanwise.views.tasks import TaskWords
@@ -347,7 +346,7 @@ def mentions_frame(document: Evaluation) -> pandas.DataFrame:
             sentence = next(side["sentence"] for side in (gold, predicted) if side)
             cells = [side.get(key) for side in (gold, predicted) for key in ("start", "end", "label")]
             outcome = str(event["outcome"])
-            content.append((name, outcome, say.OUTCOMES[outcome], sentence, *cells))
+            content.append((name, outcome, wording.OUTCOMES[outcome], sentence, *cells))
     return frame(lambda: content, MENTION_COLUMNS)
 
 
@@ -380,18 +379,18 @@ def to_junit(checks: Sequence[Checked], *, suite: str = "spanwise", details: str
     skipped = sum(check.passed and check.state == "too few units" for check in checks)
     sizes = {"tests": str(len(checks)), "failures": str(missed), "errors": "0", "skipped": str(skipped)}
     root = ElementTree.Element("testsuites", sizes)
-    cases = ElementTree.SubElement(root, "testsuite", {"name": say.visible(suite), **sizes})
+    cases = ElementTree.SubElement(root, "testsuite", {"name": wording.visible(suite), **sizes})
     for check in checks:
-        names = {"classname": say.visible(suite), "name": say.visible(check.name)}
+        names = {"classname": wording.visible(suite), "name": wording.visible(check.name)}
         case = ElementTree.SubElement(cases, "testcase", names)
         if check.passed and check.state == "too few units":
-            ElementTree.SubElement(case, "skipped", {"message": say.visible(check.message)})
+            ElementTree.SubElement(case, "skipped", {"message": wording.visible(check.message)})
         elif check.passed:
-            ElementTree.SubElement(case, "system-out").text = say.visible(check.message)
+            ElementTree.SubElement(case, "system-out").text = wording.visible(check.message)
         else:
-            attributes = {"message": say.visible(check.message), "type": "threshold"}
+            attributes = {"message": wording.visible(check.message), "type": "threshold"}
             failure = ElementTree.SubElement(case, "failure", attributes)
-            failure.text = "\n".join(filter(None, (say.visible(check.message), say.visible(details))))
+            failure.text = "\n".join(filter(None, (wording.visible(check.message), wording.visible(details))))
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
@@ -460,7 +459,7 @@ def _changes(changes: Sequence[ChangedScore], confidence: float) -> str:
             bounds = f"{100 * low:+.2f} to {100 * high:+.2f}"
             is_real = not low <= 0 <= high and change.p is not None and change.p < LEVEL
         moved = "n/a" if change.difference is None else f"{100 * change.difference:+.2f}"
-        p = Number(change.p, "not tested" if change.p is None else say.p_value(change.p))
+        p = Number(change.p, "not tested" if change.p is None else wording.p_value(change.p))
         tested = (Number(change.difference, moved, best=is_real), bounds, p)
         listed.append((name, before, after, *(("new, untested", "", "") if change.new else tested)))
     return "### Since the earlier result\n\n" + Table("", "", titles, tuple(listed)).to_markdown()
@@ -481,7 +480,7 @@ def _changed(document: Document, earlier: DocumentLike) -> tuple[str, list[str]]
         return "", [markdown(str(error))]
     parts = []
     for section in shown.sections:
-        kind, title = section.name.partition("-")[0], markdown(say.capital(str(section.title)))
+        kind, title = section.name.partition("-")[0], markdown(wording.capital(str(section.title)))
         if kind == "labels" and (table := paper(section)):
             parts.append(replace(table, caption="").to_markdown())
         for block in section.blocks:

@@ -16,8 +16,7 @@ from spanwise.reports.figures import file_name
 from spanwise.reports.figures import save as save_figures
 from spanwise.reports.tables import Table, latex, tables
 from spanwise.settings import CONFIDENCE
-from spanwise.views import sentences
-from spanwise.views import wording as say
+from spanwise.views import sentences, wording
 from spanwise.views.standing import family_of
 from spanwise.views.statements import over_datasets, score_tested
 
@@ -98,7 +97,7 @@ def _lines(
     wide: bool,
 ) -> Iterator[str]:
     yield f"% made by spanwise {__version__}"
-    yield f"% {say.visible(document.signature)}"
+    yield f"% {wording.visible(document.signature)}"
     yield "% the papers behind the numbers: spanwise cite --bibtex"
     yield _HEAD + r"\begin{document}" + "\n"
     yield "\\section{Results}\n"
@@ -122,7 +121,7 @@ def _figure(document: Evaluation | Study, file: str) -> Iterator[str]:
 
 
 def _score(document: Evaluation | Study) -> str:
-    return say.study_score(document.analyses) if isinstance(document, Study) else "F1"
+    return wording.study_score(document.analyses) if isinstance(document, Study) else "F1"
 
 
 def _paragraph(document: Evaluation | Study, decimals: int) -> Iterator[str]:
@@ -135,8 +134,8 @@ def _paragraph(document: Evaluation | Study, decimals: int) -> Iterator[str]:
     family = family_of(document) if isinstance(document, Study) else ""
     yield latex(f"Test of differences: {sentences.named_test(comparisons, document.settings, family)}.")
     for name, part in parts.items():
-        where = f"On {say.visible(name)}, " if len(parts) > 1 else ""
-        yield from (latex(say.capital(where + text)) for text in _differences(part, decimals))
+        where = f"On {wording.visible(name)}, " if len(parts) > 1 else ""
+        yield from (latex(wording.capital(where + text)) for text in _differences(part, decimals))
     if any(row.primary is not None and row.primary.interval for row in comparisons) and len(comparisons) > 1:
         yield "Intervals of differences are not corrected for the number of tests."
     if isinstance(document, Study) and len(parts) > 1:

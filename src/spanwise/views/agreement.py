@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from msgspec import UNSET
 
 from spanwise.document.agreement import Agreement, DisagreementExample, PairMean
-from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Remark, Section, View, cells, differing
-from spanwise.views import wording as say
+from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Remark, Section, View, cells, differing, wording
 from spanwise.views.cells import (
     Block,
     Cell,
@@ -46,9 +45,9 @@ MOST_ON_PAGE = 24  # lines of sentences on a page
 
 def agreement_view(document: Agreement) -> View:
     """How often two annotators agree, the human level, and who differs from whom and how."""
-    annotators = say.plural(len(document.annotators), "annotator")
-    shared = f"{say.plural(document.documents, 'document')} shared by two or more"
-    ends = say.interval(bound(document.mean.overall.interval, "f1"))
+    annotators = wording.plural(len(document.annotators), "annotator")
+    shared = f"{wording.plural(document.documents, 'document')} shared by two or more"
+    ends = wording.interval(bound(document.mean.overall.interval, "f1"))
     agreed = f"{_mean(document.mean.overall)}{f' ({ends})' if ends else ''}"
     verdict = cells.literal(f"Two annotators mark the same span with the same label with an F1 of {agreed}.")
     statements = tuple(map(cells.literal, level_sentences(document)))
@@ -87,8 +86,8 @@ def agreement_view(document: Agreement) -> View:
 
 
 def _mean(mean: PairMean) -> str:
-    spread = "" if mean.std is None else f" ± {say.points(mean.std)}"
-    return f"{say.points(mean.f1)}{spread}"
+    spread = "" if mean.std is None else f" ± {wording.points(mean.std)}"
+    return f"{wording.points(mean.f1)}{spread}"
 
 
 def _overview(document: Agreement) -> Section:
@@ -97,7 +96,7 @@ def _overview(document: Agreement) -> Section:
     rows: list[list[Cell]] = [
         [
             Phrase("the same span and label", "strong"), Phrase(_mean(mean.overall), "score"),
-            say.interval(ends),
+            wording.interval(ends),
         ],
         ["the same span, any label", _mean(mean.spans), ""],
         ["near misses credited by half (fair)", _mean(mean.fair), ""],
@@ -105,10 +104,10 @@ def _overview(document: Agreement) -> Section:
     shares = [pair.on_equal_spans for pair in document.pairs if pair.on_equal_spans.share is not None]
     if shares:
         equal, spans = sum(share.equal for share in shares), sum(share.spans for share in shares)
-        title = f"the same label on {say.plural(spans, 'equal span')} of all pairs"
+        title = f"the same label on {wording.plural(spans, 'equal span')} of all pairs"
         rows.append([title, points(equal / spans if spans else None), ""])
     number = mean.overall.pairs
-    note = "one pair" if number == 1 else f"mean ± standard deviation over {say.plural(number, 'pair')}"
+    note = "one pair" if number == 1 else f"mean ± standard deviation over {wording.plural(number, 'pair')}"
     table = Grid([Column(), Column(), Column("95% CI" if ends else "")], rows)
     return Section("overview", words("How often two annotators agree (F1)"), (table,), note, on=SHOWN)
 
@@ -241,7 +240,7 @@ def _chance(document: Agreement) -> Section:
     within = {
         name: _within(bound(tokens.interval, name)) for name in ("alpha_marked", "alpha", "fleiss")
     }  # fmt: skip
-    dominated = f"{say.percent(tokens.outside)} of token labels are O, which dominates it"
+    dominated = f"{wording.percent(tokens.outside)} of token labels are O, which dominates it"
     add("α_u: where mentions begin and end", units.all, _within(bound(units.interval, "all")),
         units.why or "", "score")  # fmt: skip
     add("α over tokens that anyone marked", tokens.alpha_marked, within["alpha_marked"], tokens.why or "")
@@ -269,7 +268,7 @@ def _within(ends: tuple[float | None, float | None] | None) -> str:
 def _majority(document: Agreement) -> Section:
     majority = document.majority
     text = (
-        f"{say.plural(majority.accepted, 'mention')} with {majority.rule} of the votes, "
+        f"{wording.plural(majority.accepted, 'mention')} with {majority.rule} of the votes, "
         f"{majority.unanimous:,} of them marked by all; "
         f"{majority.tied:,} tied, {majority.rejected:,} with fewer."
     )
@@ -288,7 +287,7 @@ def _examples(document: Agreement) -> Iterator[Section]:
             (cells.note(" ".join(line.text)), _disputed(line)) for line in lines[:MOST_LINES]
         ]  # fmt: skip
         if len(lines) > MOST_LINES:
-            left = say.plural(len(lines) - MOST_LINES, "more line")
+            left = wording.plural(len(lines) - MOST_LINES, "more line")
             shown.append((cells.note(f"{left} of {example.source}", "faint"),))
     note = "sentences with most disagreement first"
     for at, blocks in enumerate(shown):
@@ -322,7 +321,7 @@ def _quoted(document: Agreement) -> Iterator[Section]:
         for line in lines_of(example)[:MOST_QUOTED]
     )
     if quotes:
-        cut = f"{MOST_ON_PAGE} of {say.count(len(quotes))}; --worksheet FILE.csv writes all that are open"
+        cut = f"{MOST_ON_PAGE} of {wording.count(len(quotes))}; --worksheet FILE.csv writes all that are open"
         note = cut if len(quotes) > MOST_ON_PAGE else ""
         title = words("Sentences on which they differ most")
         yield Section("sentences", title, quotes[:MOST_ON_PAGE], note, on=PAGE)
@@ -351,7 +350,7 @@ def _papers(document: Agreement) -> Iterator[Section]:
 
 def _paper(name: str, caption: str, titles: tuple[str, ...], rows: list[tuple[Cell, ...]]) -> Section:
     return Section(
-        name, words(say.capital(name)), (cells.table(titles, rows),), caption=caption, on=PAPER
+        name, words(wording.capital(name)), (cells.table(titles, rows),), caption=caption, on=PAPER
     )  # fmt: skip
 
 

@@ -7,8 +7,7 @@ from typing import TypeAlias
 
 from spanwise.diagnosis import distinct, slice_path
 from spanwise.document.scores import AttributeScores, BucketScores, SystemScores, WeakSlice
-from spanwise.views import Section, cells, tabled
-from spanwise.views import wording as say
+from spanwise.views import Section, cells, tabled, wording
 from spanwise.views.cells import (
     EVERYWHERE,
     PAPER,
@@ -45,15 +44,15 @@ def slices(measured: ShownSystems) -> Section:
     shown: list[list[Cell]] = []
     under: list[Flow | None] = []
     for name, of in systems.items():
-        costly = [row for row in of.part.slices if say.defined(row.cost) and row.cost > 0]
+        costly = [row for row in of.part.slices if wording.defined(row.cost) and row.cost > 0]
         for row, *others in distinct(costly, of.part)[:most]:
             value, _ = _slice_numbers(of, row)
             shown.append(
                 [
                     name, _slice_title(row), cells.count(row.gold), value,
-                    Phrase(say.slice_score(row, of.part), "faint"),
+                    Phrase(wording.slice_score(row, of.part), "faint"),
                     cells.interval(row.interval, style="faint"),
-                    Phrases((Phrase("costs ", "faint"), Phrase(say.points(row.cost), "strong"))),
+                    Phrases((Phrase("costs ", "faint"), Phrase(wording.points(row.cost), "strong"))),
                 ]
             )  # fmt: skip
             under.append(_also(others))
@@ -66,7 +65,7 @@ def slices(measured: ShownSystems) -> Section:
     for name, of in measured.of.items():
         for row in of.part.slices:
             value, cost = _slice_numbers(of, row)
-            score = say.slice_score(row, of.part)
+            score = wording.slice_score(row, of.part)
             gold = _slice(of, row).count("gold")
             table.append([name, _slice_title(row), gold, score, value, cells.interval(row.interval), cost])
     titles = ("system", "slice", "gold", "score", "value", "interval", "cost")
@@ -96,7 +95,7 @@ def _slice_numbers(of: Of, row: WeakSlice) -> tuple[Number, Number]:
 
 
 def _slice_title(row: WeakSlice) -> str:
-    return say.slice_title(row.kind, row.name, row.title)
+    return wording.slice_title(row.kind, row.name, row.title)
 
 
 def _also(others: Sequence[WeakSlice]) -> Flow | None:
@@ -138,10 +137,10 @@ def _worst_and_best(measured: ShownSystems) -> Grid:
     rows: list[list[Cell]] = []
     for name, of in measured.of.items():
         for attribute, table in of.part.attributes.items():
-            trend = Number(table.spearman, say.correlation(table.spearman))
+            trend = Number(table.spearman, wording.correlation(table.spearman))
             numbers = (cells.points(table.gap, "strong"), trend, cells.points(table.std))
             ends = [cell for end in (table.worst, table.best) for cell in _end(of, attribute, end)]
-            rows.append([name, say.attribute(attribute), *ends, *numbers])
+            rows.append([name, wording.attribute(attribute), *ends, *numbers])
     gold = Column("gold", right=True, style="faint", rank=2, on=SHOWN)
     columns = [
         Column("system", on=PAPER), Column("attribute", least=24),
@@ -157,9 +156,9 @@ def _end(of: Of, attribute: str, name: str | None) -> list[Cell]:
     bucket = of.at(lambda system: system.attributes[attribute].bucket(name))
     row: BucketScores | None = bucket.part
     if row is None:
-        return [say.UNDEFINED, cells.points(None), ""]
-    words = say.bucket(row)
-    holds = (Phrase(f" {words}", "faint"),) if words != say.visible(row.name) else ()
+        return [wording.UNDEFINED, cells.points(None), ""]
+    words = wording.bucket(row)
+    holds = (Phrase(f" {words}", "faint"),) if words != wording.visible(row.name) else ()
     # The mark comes first, because long text is cut at the end.
     title = Phrases((Phrase(row.name), *holds), "~" if row.small else "")
     return [title, bucket.points("f1"), cells.count(row.gold)]
@@ -167,7 +166,7 @@ def _end(of: Of, attribute: str, name: str | None) -> list[Cell]:
 
 def _ends_side_by_side(measured: ShownSystems) -> Grid:
     rows: list[list[Cell]] = [
-        [say.attribute(name), *(_ends(of.part.attributes.get(name)) for of in measured.of.values())]
+        [wording.attribute(name), *(_ends(of.part.attributes.get(name)) for of in measured.of.values())]
         for name in union(of.part.attributes for of in measured.ranked.values())
     ]
     columns = [Column("attribute", least=14), *measured.columns()]
@@ -178,16 +177,16 @@ def _ends(table: AttributeScores | None) -> Phrases:
     worst = None if table is None else table.bucket(table.worst)
     best = None if table is None else table.bucket(table.best)
     if worst is None or best is None:
-        return Phrases((Phrase(say.UNDEFINED, "faint"),))
-    low = (Phrase(f"{worst.name} ", "faint"), Phrase(say.points(worst.f1), "strong"))
-    high = (Phrase(f" → {best.name} ", "faint"), Phrase(say.points(best.f1)))
+        return Phrases((Phrase(wording.UNDEFINED, "faint"),))
+    low = (Phrase(f"{worst.name} ", "faint"), Phrase(wording.points(worst.f1), "strong"))
+    high = (Phrase(f" → {best.name} ", "faint"), Phrase(wording.points(best.f1)))
     return Phrases(low if worst is best else (*low, *high))
 
 
 def legend(measured: ShownSystems) -> Section | None:
     """What the buckets of several systems hold; they are the same for all."""
     tables = union(of.part.attributes for of in measured.ranked.values())
-    contents = [([say.attribute(name)], bucket_contents(table)) for name, table in tables.items()]
+    contents = [([wording.attribute(name)], bucket_contents(table)) for name, table in tables.items()]
     table = bucket_legend(contents, ["attribute"]) if len(measured.of) > 1 else None
     return None if table is None else Section("legend", cells.words(""), (table,), on=SHOWN)
 
@@ -197,7 +196,7 @@ BucketContents: TypeAlias = Sequence[tuple[str, str]]  # bucket names, and what 
 
 def bucket_contents(table: AttributeScores) -> BucketContents:
     """The buckets of an attribute with what they contain."""
-    return [(bucket.name, say.bucket(bucket)) for bucket in table.buckets]
+    return [(bucket.name, wording.bucket(bucket)) for bucket in table.buckets]
 
 
 def bucket_legend(
@@ -209,7 +208,9 @@ def bucket_legend(
     """
     rows: list[list[Cell]] = []
     for names, buckets in tables:
-        pairs = [(name, say.upper_bound(words)) for name, words in buckets if words != say.visible(name)]
+        pairs = [
+            (name, wording.upper_bound(words)) for name, words in buckets if words != wording.visible(name)
+        ]
         if pairs:
             rows.append([*names, NamedNumbers(tuple(pairs))])
     columns = [Column(title, least=8) for title in titles]
@@ -226,7 +227,7 @@ def buckets(measured: ShownSystems) -> Section:
             each = measured.each(_same_bucket, attribute, bucket.name)
             gold = next(of for of in each if of.part is not None).count("gold")
             scores = marked([of.points("f1") for of in each])
-            rows.append([say.attribute(attribute), bucket.name, say.bucket(bucket), gold, *scores])
+            rows.append([wording.attribute(attribute), bucket.name, wording.bucket(bucket), gold, *scores])
     names = ["F1"] if len(measured.of) == 1 else list(measured.of)
     header = ("attribute", "bucket", "values", "gold", *names)
     return tabled("buckets", "Buckets", header, rows, "F1 by bucket.")

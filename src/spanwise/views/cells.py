@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.views import wording as say
+from spanwise.views import wording
 
 Surface: TypeAlias = Literal["screen", "page", "paper"]
 EVERYWHERE: tuple[Surface, ...] = ("screen", "page", "paper")
@@ -28,7 +28,7 @@ class Clause(Struct, frozen=True):
     names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return self.text.format(*map(say.visible, self.names))
+        return self.text.format(*map(wording.visible, self.names))
 
     def __bool__(self) -> bool:
         return bool(self.text)
@@ -153,12 +153,12 @@ Cell: TypeAlias = PaperCell | Phrase | Phrases | ShareBar | Strip | NamedNumbers
 
 def points(value: float | None, style: str = "") -> Number:
     """A score in points."""
-    return Number(value, say.points(value), style=style)
+    return Number(value, wording.points(value), style=style)
 
 
 def signed(value: float | None, style: str = "") -> Number:
     """A difference in points."""
-    return Number(value, say.signed(value), style=style)
+    return Number(value, wording.signed(value), style=style)
 
 
 def interval(
@@ -166,28 +166,30 @@ def interval(
 ) -> Interval:
     """An interval of a score, or of a difference."""
     low, high = ends or (None, None)
-    return Interval((low, high), say.signed_interval(ends) if differs else say.interval(ends), style, mark)
+    return Interval(
+        (low, high), wording.signed_interval(ends) if differs else wording.interval(ends), style, mark
+    )
 
 
 def count(value: float | None) -> Number:
     """A number of mentions."""
-    return Number(value, say.count(value))
+    return Number(value, wording.count(value))
 
 
 def percent(value: float | None, style: str = "") -> Number:
     """A share in percent."""
-    return Number(value, say.percent(value), style=style)
+    return Number(value, wording.percent(value), style=style)
 
 
 def p_value(value: float | None) -> Number:
     """A p-value."""
-    return Number(value, say.p_value(value))
+    return Number(value, wording.p_value(value))
 
 
 def decimal(value: float | None, style: str = "") -> Number:
     """A coefficient with three decimals."""
-    shown = say.UNDEFINED if value is None else f"{value:.3f}"
-    return Number(value, shown.replace("-", say.MINUS), style=style)
+    shown = wording.UNDEFINED if value is None else f"{value:.3f}"
+    return Number(value, shown.replace("-", wording.MINUS), style=style)
 
 
 def rounded(cell: PaperCell, decimals: int) -> PaperCell:
@@ -200,11 +202,11 @@ def rounded(cell: PaperCell, decimals: int) -> PaperCell:
         '+1.16 ±0.06'
     """
     if isinstance(cell, Number):
-        forms = (say.points, say.signed)
+        forms = (wording.points, wording.signed)
         texts = {_around(form, cell, 1): _around(form, cell, decimals) for form in reversed(forms)}
         return replace(cell, text=texts.get(cell.text, cell.text))
     if isinstance(cell, Interval):
-        both = (say.interval, say.signed_interval)
+        both = (wording.interval, wording.signed_interval)
         text = next(
             (form(cell.ends, decimals) for form in both if form(cell.ends, 1) == cell.text), cell.text
         )
@@ -214,7 +216,7 @@ def rounded(cell: PaperCell, decimals: int) -> PaperCell:
 
 def _around(form: Callable[[float | None, int], str], number: Number, places: int) -> str:
     """The number, followed by its deviation over runs if it has one."""
-    around = f" ±{say.points(number.std, places)}" if say.defined(number.std) else ""
+    around = f" ±{wording.points(number.std, places)}" if wording.defined(number.std) else ""
     return form(number.value, places) + around
 
 

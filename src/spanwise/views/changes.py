@@ -9,8 +9,7 @@ from msgspec import UNSET
 from spanwise.document import given
 from spanwise.document.changes import WAYS, ChangeCounts, ChangedSentence, ChangedSpan, Changes, SystemChanges
 from spanwise.document.scores import ScoreTest
-from spanwise.views import EVERYWHERE, PAGE, SCREEN, SHOWN, Section, View, cells
-from spanwise.views import wording as say
+from spanwise.views import EVERYWHERE, PAGE, SCREEN, SHOWN, Section, View, cells, wording
 from spanwise.views.cells import Cell, Clause, Column, Grid, Paragraphs
 from spanwise.views.sentences import corrected, sentence_p
 
@@ -62,19 +61,19 @@ def _difference(document: Changes, own: SystemChanges) -> str:
         return "has no F1 in one of the results"
     if _is_same(own):
         return "gives the same predictions as before"
-    size = f"{say.points(abs(test.difference))} F1"
+    size = f"{wording.points(abs(test.difference))} F1"
     if test.p is None:
         way = "more" if test.difference >= 0 else "less"
         return f"has {size} {way} than before, which was not tested"
-    units = say.plural(test.units or document.settings.units, document.settings.unit)
+    units = wording.plural(test.units or document.settings.units, document.settings.unit)
     how = "t-test over runs and" if min(own.runs) > 1 else "paired randomisation over"
     number = sum(map(_is_tested, document.systems.values()))
     correction = corrected(document.settings.correction, number, of="tests")
     p = ", ".join(filter(None, [f"{how} {units}", correction, f"p {sentence_p(test.p_corrected)}"]))
     p += "; the interval is not corrected" if correction else ""
-    within = f"[{say.signed_interval(test.interval)}]"
+    within = f"[{wording.signed_interval(test.interval)}]"
     if not test.significant:
-        return f"cannot be told apart from before: {say.signed(test.difference)} F1 {within} ({p})"
+        return f"cannot be told apart from before: {wording.signed(test.difference)} F1 {within} ({p})"
     return f"is {'better' if test.difference > 0 else 'worse'} by {size} {within} ({p})"
 
 
@@ -89,12 +88,12 @@ def _by_label(own: SystemChanges) -> str:
         if test is not None and test.significant and test.difference
     }
     ranked = sorted(changed, key=lambda label: -abs(changed[label]))[:MOST_LABELS]
-    named = {label: f"{say.visible(label)} ({say.signed(changed[label])})" for label in ranked}
+    named = {label: f"{wording.visible(label)} ({wording.signed(changed[label])})" for label in ranked}
     ways = {
         "worse": [named[label] for label in ranked if changed[label] < 0],
         "better": [named[label] for label in ranked if changed[label] > 0],
     }
-    parts = [f"{way} on {say.either(labels, 'and')}" for way, labels in ways.items() if labels]
+    parts = [f"{way} on {wording.either(labels, 'and')}" for way, labels in ways.items() if labels]
     more = f"; {len(changed) - len(ranked)} more labels changed" if len(changed) > len(ranked) else ""
     sentence = f"By label, F1 is {', '.join(parts)}{more}." if parts else ""
     return sentence.replace("{", "{{").replace("}", "}}")
@@ -120,9 +119,9 @@ def _counts(own: SystemChanges) -> str:
     if len(own.labels) > 1:
         numbers = {label: getattr(counts, way) or 0 for label, counts in own.labels.items()}
         label = max(numbers, key=numbers.__getitem__)
-        most = f"; {say.count(numbers[label])} of the {way} are {say.visible(label)}"
+        most = f"; {wording.count(numbers[label])} of the {way} are {wording.visible(label)}"
     were = "was" if fixed == 1 else "were"
-    sentence = f"{say.plural(broken, 'mention')} broke, {say.count(fixed)} {were} fixed{most}."
+    sentence = f"{wording.plural(broken, 'mention')} broke, {wording.count(fixed)} {were} fixed{most}."
     return sentence.replace("{", "{{").replace("}", "}}")
 
 
@@ -145,13 +144,13 @@ def _of_system(document: Changes, name: str, at: int) -> Iterator[Section]:
         caption=f"What changed by label. {ABOUT}",
     )
     if own.kinds:
-        rows = [[say.OUTCOMES[kind], *_four(counts)] for kind, counts in own.kinds.items()]
+        rows = [[wording.OUTCOMES[kind], *_four(counts)] for kind, counts in own.kinds.items()]
         note = "what broken mentions are now, and what fixed ones were"
         yield _table(
             _named("kinds", at), cells.words("{} by kind of error", name), ["kind", *WAYS], rows, note
         )
     buckets: list[list[Cell]] = [
-        [say.attribute(attribute), f"{bucket} {counts.label}".rstrip(), *_four(counts)]
+        [wording.attribute(attribute), f"{bucket} {counts.label}".rstrip(), *_four(counts)]
         for attribute, of in own.buckets.items()
         for bucket, counts in of.items()
         if any(getattr(counts, way) for way in WAYS)
@@ -199,8 +198,8 @@ def _table(
 def _sentences(name: str, title: Clause, rows: Sequence[ChangedSentence], number: int | None) -> Section:
     """Each sentence with the mention in brackets, and what gold and the system say of it."""
     texts = [_read(row) for row in rows]
-    shown = say.count(len(rows))
-    note = f"{shown} of {say.count(number)}, the label with most first"
+    shown = wording.count(len(rows))
+    note = f"{shown} of {wording.count(number)}, the label with most first"
     on = SHOWN if rows[0].change in ("broken", "fixed") else PAGE
     return Section(name, title, (Paragraphs(tuple(texts)),), note, on=on)
 
@@ -211,7 +210,7 @@ def _read(row: ChangedSentence) -> Clause:
     predicted = "missed" if row.predicted is None else _span(row.predicted, row)
     quoted = f"{row.before}[{row.mention}]{row.after}"
     was = "then" if row.change in ("fixed", "gone") else "now"
-    kind = say.OUTCOMES[row.outcome]
+    kind = wording.OUTCOMES[row.outcome]
     return cells.words(
         f"{{}}  {{}} · gold {{}}, {was} {{}}" + ("" if row.predicted is None else f" ({kind})"),
         source, quoted, gold, predicted,

@@ -15,8 +15,7 @@ from spanwise.document.confidence import (
     ReliabilityBin,
     SystemConfidence,
 )
-from spanwise.views import PAGE, PAPER, SHOWN, Section, View, cells
-from spanwise.views import wording as say
+from spanwise.views import PAGE, PAPER, SHOWN, Section, View, cells, wording
 from spanwise.views.cells import Block, Cell, Chart, Column, Grid, Paragraphs, Phrase, ShareBar
 from spanwise.views.inputs import pairing
 from spanwise.views.judging import ENOUGH, calibration, daggers, within
@@ -44,7 +43,9 @@ def confidence_view(document: Confidence) -> View:
         about=cells.words("confidence"),
         verdict=cells.joined(
             [
-                cells.words("{}: average precision " + f"{say.points(one.overall.average_precision)}.", name)
+                cells.words(
+                    "{}: average precision " + f"{wording.points(one.overall.average_precision)}.", name
+                )
                 for name, one in document.systems.items()
             ]
         ),
@@ -74,12 +75,12 @@ def _system(document: Confidence, name: str, at: int) -> Iterator[Section]:
     blocks: list[Block] = [Grid(columns, rows, MOST_LABELS + 1, "labels")]
     macro = system.macro
     if macro.labels > 1:
-        mean = f"AP {say.points(macro.average_precision)}, AP-101 {say.points(macro.ap101)}"
+        mean = f"AP {wording.points(macro.average_precision)}, AP-101 {wording.points(macro.ap101)}"
         blocks.append(cells.note(f"Mean over {macro.labels} labels: {mean}."))
     if overall.ece is not None:
         blocks.append(cells.note(calibration(overall, document.settings.unit)))
     right = f"{overall.correct:,} right, {overall.gold:,} gold"
-    counted = f"{say.plural(overall.predicted, 'prediction')}, {right}"
+    counted = f"{wording.plural(overall.predicted, 'prediction')}, {right}"
     yield Section(f"scores-{at}", cells.words("Scores of {}", name), tuple(blocks), counted, on=SHOWN)
     thresholds = Paragraphs(tuple(map(cells.literal, _thresholds(system, document))))
     yield Section(f"thresholds-{at}", cells.words("Thresholds"), (thresholds,), on=SHOWN)
@@ -110,7 +111,7 @@ def _row(cell: ConfidenceCell) -> list[Cell]:
         cells.points(cell.ap101),
         cells.points(cell.aurc),
         cells.points(cell.ece) if shown else Phrase("few", "faint"),
-        Phrase(f"≤ {say.points(chance)}" if shown and chance is not None else "", "faint"),
+        Phrase(f"≤ {wording.points(chance)}" if shown and chance is not None else "", "faint"),
         cells.points(cell.brier),
     ]
 
@@ -119,24 +120,24 @@ def _thresholds(system: SystemConfidence, document: Confidence) -> Iterator[str]
     chosen, target = system.threshold, system.at_precision
     if chosen.value is not None:
         yield (
-            f"Best F1 on dev at {chosen.value:.4g}: {say.points(chosen.dev_f1)} there, "
-            f"{say.points(chosen.test_f1)} on test{within(chosen, 'test_f1')}; choosing on test would have "
-            f"promised {say.points(chosen.optimism)} more."
+            f"Best F1 on dev at {chosen.value:.4g}: {wording.points(chosen.dev_f1)} there, "
+            f"{wording.points(chosen.test_f1)} on test{within(chosen, 'test_f1')}; choosing on test would "
+            f"have promised {wording.points(chosen.optimism)} more."
         )
     elif chosen.best is not None:
         yield (
-            f"Best F1 on these data themselves: {say.points(chosen.best_f1)} at {chosen.best:.4g}. "
+            f"Best F1 on these data themselves: {wording.points(chosen.best_f1)} at {chosen.best:.4g}. "
             "That is optimistic: choose the threshold on other data with --dev GOLD PRED."
         )
     if target.threshold is None:
-        yield f"No threshold reaches a precision of {say.points(target.precision)}."
+        yield f"No threshold reaches a precision of {wording.points(target.precision)}."
         return
     ends = within(target, "recall")
     few = _few(document) if ends and target.chosen_on == "test" else ""
     yield (
-        f"Precision of at least {say.points(target.precision)} at {target.threshold:.4g}, chosen on "
-        f"{target.chosen_on}: recall {say.points(target.recall)}{ends}{few}, "
-        f"precision {say.points(target.reached)} on test."
+        f"Precision of at least {wording.points(target.precision)} at {target.threshold:.4g}, chosen on "
+        f"{target.chosen_on}: recall {wording.points(target.recall)}{ends}{few}, "
+        f"precision {wording.points(target.reached)} on test."
     )
 
 
@@ -168,7 +169,7 @@ def _buckets(system: SystemConfidence, at: int) -> Section:
     """The assessment of the scores in every bucket, if attributes were requested."""
     rows: list[list[Cell]] = []
     for attribute, parts in system.buckets.items():
-        title = say.attribute(attribute)
+        title = wording.attribute(attribute)
         for bucket, cell in parts.items():
             rows.append([title, bucket, cells.count(cell.predicted), *_row(cell)])
             title = ""
@@ -186,15 +187,15 @@ def _equal(pair: ConfidencePair) -> list[tuple[str, EqualScore]]:
     """The three scores by which two systems are put side by side."""
     return [
         ("AP", pair.average_precision),
-        (f"precision at recall {say.points(pair.at_recall.at)}", pair.at_recall),
-        (f"recall at precision {say.points(pair.at_precision.at)}", pair.at_precision),
+        (f"precision at recall {wording.points(pair.at_recall.at)}", pair.at_recall),
+        (f"recall at precision {wording.points(pair.at_precision.at)}", pair.at_precision),
     ]
 
 
 def _side_by_side(document: Confidence) -> Section:
     rows: list[list[Cell]] = []
     for pair in document.pairs:
-        names = " − ".join(map(say.visible, pair.systems))
+        names = " − ".join(map(wording.visible, pair.systems))
         for title, score in _equal(pair):
             rows.append(
                 [

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from spanwise.document.dataset import DatasetFacts, Split, SplitShare
-from spanwise.views import PAPER, SHOWN, Remark, Section, View, cells
-from spanwise.views import wording as say
+from spanwise.views import PAPER, SHOWN, Remark, Section, View, cells, wording
 from spanwise.views.cells import Cell, Column, Grid, Number, Phrase
 
 TINY = 20  # a number over fewer mentions is marked
@@ -26,7 +25,7 @@ def tough_section(dataset: DatasetFacts, title: str) -> list[Section]:
         of_labels = [shares.labels.get(label) for label in order]
         rows.append(
             [
-                say.TOUGH[subset],
+                wording.TOUGH[subset],
                 cells.count(shares.overall.mentions),
                 cells.percent(shares.overall.share, "strong"),
                 *(cells.percent(None if cell is None else cell.share) for cell in of_labels),
@@ -77,10 +76,10 @@ def mentions(number: int | None, all_mentions: int | None = None) -> Number:
         ('12†', '12†‡', '22‡', '12†')
     """
     if number is None:
-        return Number(None, say.count(None))
+        return Number(None, wording.count(None))
     marks = "†" if number < TINY else ""
     marks += "‡" if all_mentions is not None and number < LEAST_SHARE * all_mentions else ""
-    return Number(number, say.count(number) + marks)
+    return Number(number, wording.count(number) + marks)
 
 
 # ---- split -----------------------------------------------------------------------------------------
@@ -90,9 +89,10 @@ def split_view(document: Split) -> View:
     """The parts, the shares that were asked for and reached, and the test mentions."""
     test = document.parts["test"].facts
     reached = [
-        f"{say.percent(share.reached)} {say.tough(subset)}" for subset, share in document.shares.items()
+        f"{wording.percent(share.reached)} {wording.tough(subset)}"
+        for subset, share in document.shares.items()
     ]
-    mentions = say.plural(test.mentions, "test mention")
+    mentions = wording.plural(test.mentions, "test mention")
     return View(
         title="split",
         about=cells.words(f"split by toughness, seed {document.settings.seed}. {_kept_whole(document)}"),
@@ -133,9 +133,11 @@ def _shares(document: Split) -> Section:
     for subset, share in requested:
         mean, low, high = share.random
         chance = (
-            "" if subset == "sentences" else f"{say.percent(mean)} ({say.percent(low)}–{say.percent(high)})"
+            ""
+            if subset == "sentences"
+            else f"{wording.percent(mean)} ({wording.percent(low)}–{wording.percent(high)})"
         )
-        name = "sentences in the test" if subset == "sentences" else say.tough(subset)
+        name = "sentences in the test" if subset == "sentences" else wording.tough(subset)
         rows.append([name, cells.percent(share.asked), cells.percent(share.reached), Phrase(chance, "faint")])
     columns = [
         Column("share"), Column("asked", right=True), Column("reached", right=True, style="strong"),

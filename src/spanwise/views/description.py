@@ -14,8 +14,7 @@ from spanwise.document.dataset import (
     Description,
     LabelConflict,
 )
-from spanwise.views import PAGE, SCREEN, SHOWN, Remark, Section, View, cells
-from spanwise.views import wording as say
+from spanwise.views import PAGE, SCREEN, SHOWN, Remark, Section, View, cells, wording
 from spanwise.views.cells import (
     Block,
     Cell,
@@ -39,9 +38,9 @@ def description_view(document: Description) -> View:
         (facts.sentences, "sentence"), (facts.mentions, "gold mention"), (len(facts.labels), "label"),
     )  # fmt: skip
     return View(
-        title=say.visible(facts.name),
+        title=wording.visible(facts.name),
         about=cells.literal(facts.name),
-        verdict=cells.literal(f"{', '.join(say.plural(*size) for size in sizes)}."),
+        verdict=cells.literal(f"{', '.join(wording.plural(*size) for size in sizes)}."),
         findings=tuple(_remarks(facts)),
         sections=(
             *_labels(facts),
@@ -77,23 +76,23 @@ def _remarks(facts: DatasetFacts) -> Iterator[Remark]:
     if unseen is not None:
         rest = "they were not seen in training with their label"
         if facts.drift is not None and (pair := facts.drift.tough.get("UNSEEN-ANY")) is not None:
-            rest += f"; within the training data it is {say.percent(pair.train)}"
+            rest += f"; within the training data it is {wording.percent(pair.train)}"
         yield Remark(
-            f"{say.percent(unseen.overall.share)} of the mentions are new:", f"{rest}.", link="tough"
+            f"{wording.percent(unseen.overall.share)} of the mentions are new:", f"{rest}.", link="tough"
         )
     if facts.duplicates_with_train:
-        number = say.plural(facts.duplicates_with_train, "test sentence")
+        number = wording.plural(facts.duplicates_with_train, "test sentence")
         verb = "is" if facts.duplicates_with_train == 1 else "are"
         yield Remark(
             f"{number} {verb} also in training:", "scores there say little.", check=True, link="files"
         )
     conflicts = facts.conflicts
     if conflicts is not None and conflicts.sentences.groups:
-        number = say.plural(conflicts.sentences.groups, "group")
+        number = wording.plural(conflicts.sentences.groups, "group")
         rest = "they are annotated differently."
         yield Remark(f"{number} of equal sentences:", rest, check=True, link="same-sentences")
     if conflicts is not None and conflicts.labels.sequences:
-        number = say.plural(conflicts.labels.sequences, "token sequence")
+        number = wording.plural(conflicts.labels.sequences, "token sequence")
         yield Remark(f"{number} with several labels:", "some may be mistakes.", link="several-labels")
 
 
@@ -116,7 +115,7 @@ def _labels(facts: DatasetFacts) -> Iterator[Section]:
         Column(least=16, most=50),
     ]  # fmt: skip
     sizes = ((facts.documents, "document"), (facts.sentences, "sentence"), (facts.mentions, "mention"))
-    note = " · ".join(say.plural(number, noun) for number, noun in sizes if number)
+    note = " · ".join(wording.plural(number, noun) for number, noun in sizes if number)
     table = Grid(columns, rows, MOST_LABELS, "labels")
     yield Section("labels", cells.words("Labels"), (table,), note, on=SHOWN)
 
@@ -129,7 +128,8 @@ def _tuples(document: Description) -> Iterator[Section]:
     rows: list[list[Cell]] = []
     for name, one in document.tuples.items():
         filled = (
-            f"{role}: {', '.join(f'{label} {say.count(number)}' for label, number in [*labels.items()][:3])}"
+            f"{role}: "
+            + ", ".join(f"{label} {wording.count(number)}" for label, number in [*labels.items()][:3])
             for role, labels in one.roles.items()
         )
         rows.append(
@@ -140,7 +140,7 @@ def _tuples(document: Description) -> Iterator[Section]:
         Column("labels in each role", least=20),
     ]  # fmt: skip
     grid = Grid(columns, rows, MOST_LABELS, "types")
-    yield Section("tuples", cells.words("Tuples"), (grid,), say.plural(total, "tuple"))
+    yield Section("tuples", cells.words("Tuples"), (grid,), wording.plural(total, "tuple"))
 
 
 # ---- attributes ------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def left_out(facts: DatasetFacts) -> list[str]:
     """The attributes that could not be computed, grouped by reason."""
     reasons: dict[str, list[str]] = {}
     for name, why in (facts.absent or {}).items():
-        reasons.setdefault(say.visible(why), []).append(say.attribute(name))
+        reasons.setdefault(wording.visible(why), []).append(wording.attribute(name))
     return [f"left out: {', '.join(names)} ({why})" for why, names in reasons.items()]
 
 
@@ -161,7 +161,7 @@ def _attributes(facts: DatasetFacts) -> Iterator[Section]:
     absent = tuple(map(cells.literal, left_out(facts)))
     rows: list[list[Cell]] = [
         [
-            say.attribute(name), _zeta(zeta.get(name)),
+            wording.attribute(name), _zeta(zeta.get(name)),
             NamedNumbers(tuple(map(_share, tables[name].buckets)) if name in tables else ()),
         ]
         for name in named
@@ -183,12 +183,12 @@ def _attributes(facts: DatasetFacts) -> Iterator[Section]:
 
 
 def _zeta(value: float | None) -> str:
-    return "" if value is None else say.plain(value)
+    return "" if value is None else wording.plain(value)
 
 
 def _share(bucket: DescribedBucket) -> tuple[str, str]:
-    name = say.bucket(bucket)
-    return name.replace(" ", "") if bucket.value is UNSET else name, say.percent(bucket.share)
+    name = wording.bucket(bucket)
+    return name.replace(" ", "") if bucket.value is UNSET else name, wording.percent(bucket.share)
 
 
 def _buckets(place: str, name: str, described: DescribedAttribute) -> Section:
@@ -197,16 +197,16 @@ def _buckets(place: str, name: str, described: DescribedAttribute) -> Section:
         for bucket in described.buckets
     ]
     units = f"{described.unit}s"
-    mean = f"Mean ζ {say.plain(described.zeta)}; gold" if say.defined(described.zeta) else "Gold"
+    mean = f"Mean ζ {wording.plain(described.zeta)}; gold" if wording.defined(described.zeta) else "Gold"
     columns = [Column("bucket"), Column(units, right=True), Column("share", right=True), Column()]
-    title = cells.literal(say.capital(say.attribute(name)))
+    title = cells.literal(wording.capital(wording.attribute(name)))
     note = f"{mean} {units} in each bucket."
     return Section(place, title, (Grid(columns, rows),), note, on=PAGE, group="Attributes")
 
 
 def _named(bucket: DescribedBucket) -> str:
     """The name of a bucket and what it holds, unless that is its name."""
-    text = say.bucket(bucket)
+    text = wording.bucket(bucket)
     return bucket.name if text == bucket.name else f"{bucket.name} {text}"
 
 
@@ -223,7 +223,7 @@ def _drift(facts: DatasetFacts) -> Iterator[Section]:
         Column("distance", right=True),
     ]  # fmt: skip
     units = f"training: each {drift.left_out} beside the others" if drift.left_out else ""
-    table = Grid(columns, [list(row) for row in say.drift_rows(drift)])
+    table = Grid(columns, [list(row) for row in wording.drift_rows(drift)])
     yield Section("drift", cells.words("Drift"), (table,), units, on=SHOWN)
     alike = (
         f"For unknown tokens and seen or unseen mentions, each {drift.left_out} of the training data is "
@@ -251,15 +251,15 @@ def _conflicts(facts: DatasetFacts) -> Iterator[Section]:
 def _few_conflicts(conflicts: Conflicts) -> Iterator[Flow]:
     names, sentences, variation = conflicts.labels, conflicts.sentences, conflicts.variation
     if names.sequences:
-        mentions = say.plural(names.mentions, "mention")
-        yield _size(f"{say.plural(names.sequences, 'name')} with several labels, {mentions}")
+        mentions = wording.plural(names.mentions, "mention")
+        yield _size(f"{wording.plural(names.sequences, 'name')} with several labels, {mentions}")
         yield Flow([_name(row) for row in names.examples[:MOST_NAMES]], "  ", 4)
     if sentences.groups:
-        yield _size(f"{say.plural(sentences.groups, 'sentence')} annotated in more than one way")
+        yield _size(f"{wording.plural(sentences.groups, 'sentence')} annotated in more than one way")
         for group in sentences.examples[:MOST_GROUPS]:
             yield Flow([[Phrase(row.place, "faint")] for row in group[:MOST_SAME]], " ≠ ", 4, tails=True)
     if variation is not None and variation.places:
-        places = say.plural(variation.places, "place")
+        places = wording.plural(variation.places, "place")
         yield _size(f"{places} read differently elsewhere between the same neighbours")
         parts = [
             [Phrase(row.text, "strong"), Phrase(f" {row.label}, elsewhere {row.elsewhere}", "faint")]
@@ -273,7 +273,7 @@ def _size(text: str) -> Flow:
 
 
 def _name(row: LabelConflict) -> list[Phrase]:
-    counts = " ".join(f"{label} {say.count(number)}" for label, number in row.labels.items())
+    counts = " ".join(f"{label} {wording.count(number)}" for label, number in row.labels.items())
     return (
         [Phrase(row.text, "strong"), Phrase(f" {counts}", "faint")] if row.text else [Phrase(counts, "faint")]
     )
@@ -285,13 +285,13 @@ def _all_conflicts(conflicts: Conflicts) -> Iterator[Section]:
         rows: list[list[Cell]] = [
             [
                 row.text,
-                NamedNumbers(tuple((label, say.count(number)) for label, number in row.labels.items())),
+                NamedNumbers(tuple((label, wording.count(number)) for label, number in row.labels.items())),
             ]
             for row in names.examples
         ]
         sequences, mentions = (
-            say.plural(names.sequences, "token sequence"),
-            say.plural(names.mentions, "mention"),
+            wording.plural(names.sequences, "token sequence"),
+            wording.plural(names.mentions, "mention"),
         )
         note = f"{sequences} with two or more labels, {mentions} in all{_some(len(rows), names.sequences)}."
         title, columns = cells.words("One text, several labels"), [Column(), Column()]
@@ -299,7 +299,7 @@ def _all_conflicts(conflicts: Conflicts) -> Iterator[Section]:
     if sentences.groups:
         rows = [[Phrase(row.place, "faint"), row.mentions] for group in sentences.examples for row in group]
         some = _some(len(sentences.examples), sentences.groups)
-        note = f"{say.plural(sentences.groups, 'group')} of equal sentences{some}."
+        note = f"{wording.plural(sentences.groups, 'group')} of equal sentences{some}."
         title, columns = cells.words("Equal sentences, annotated differently"), [Column(), Column()]
         yield Section("same-sentences", title, (Grid(columns, rows),), note, on=PAGE)
     if variation is not None and variation.places:
@@ -307,8 +307,8 @@ def _all_conflicts(conflicts: Conflicts) -> Iterator[Section]:
             [row.text, row.label, row.elsewhere, Phrase(row.place, "faint")] for row in variation.examples
         ]
         note = (
-            f"{say.plural(variation.places, 'place')} whose reading is not the most frequent one of the same "
-            f"words between the same neighbours{_some(len(rows), variation.places)}. None of them is "
+            f"{wording.plural(variation.places, 'place')} whose reading is not the most frequent one of the "
+            f"same words between the same neighbours{_some(len(rows), variation.places)}. None of them is "
             "necessarily an error."
         )
         columns = [Column("words"), Column("here"), Column("elsewhere"), Column("where")]

@@ -10,8 +10,7 @@ from msgspec.structs import asdict
 from spanwise.document import Input
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.study import Study
-from spanwise.views import PAGE, Section, cells
-from spanwise.views import wording as say
+from spanwise.views import PAGE, Section, cells, wording
 from spanwise.views.cells import Cell, Column, Grid
 
 SHOWN_OF_HASH = 16  # characters
@@ -32,7 +31,7 @@ def _row(one: Input) -> list[Cell]:
     counts = (cells.count(number) for number in (one.sentences, one.mentions, one.repairs))
     return [
         f"{one.role} · {one.system}" if one.system else one.role,
-        say.base_name(one.path or ""),
+        wording.base_name(one.path or ""),
         f"{read}: {one.evidence}" if one.evidence else read,
         *counts,
         " ".join([_aligned(one), *one.notes]).strip(),
@@ -43,7 +42,7 @@ def _row(one: Input) -> list[Cell]:
 def _aligned(one: Input) -> str:
     fields = asdict(one.alignment) if one.alignment else {}
     given = {key: value for key, value in fields.items() if value is not None and value is not UNSET}
-    return ", ".join(f"{say.attribute(key)} {value}" for key, value in given.items())
+    return ", ".join(f"{wording.attribute(key)} {value}" for key, value in given.items())
 
 
 def pairing(inputs: Sequence[Input], *, unplaced: str = "counted as wrong") -> Iterator[str]:
@@ -56,14 +55,14 @@ def pairing(inputs: Sequence[Input], *, unplaced: str = "counted as wrong") -> I
     for row in inputs:
         if row.role != "predicted":
             continue
-        name = say.visible(row.system or row.path or "the predictions")
+        name = wording.visible(row.system or row.path or "the predictions")
         done = row.alignment
         if done is not None and done.how != "strict" and (done.changed_tokens or done.unplaced):
             parts = []
             if done.changed_tokens:
-                parts.append(f"{say.plural(done.changed_tokens, 'token')} unlike gold")
+                parts.append(f"{wording.plural(done.changed_tokens, 'token')} unlike gold")
             if done.unplaced:
-                parts.append(f"{say.plural(done.unplaced, 'mention')} without a place, {unplaced}")
+                parts.append(f"{wording.plural(done.unplaced, 'mention')} without a place, {unplaced}")
             yield f"{name} was aligned by {done.how}: {', '.join(parts)}."
         elif row.paired == "in order" and gold is not None and None in (gold.tokens, row.tokens):
             yield f"The sentences of {name} were paired with gold in order; neither text nor ids confirm it."
@@ -78,7 +77,7 @@ def made_with(document: Evaluation | Study) -> Section:
     """The settings of a result, as written in the JSON, and the version that made it."""
     plain: dict[str, object] = json.decode(json.encode(document.settings))
     rows = [
-        [say.attribute(key), _setting(value)]
+        [wording.attribute(key), _setting(value)]
         for key, value in plain.items()
         if key not in ELSEWHERE and value not in (None, [], {})
     ]

@@ -11,7 +11,7 @@ from spanwise.document.agreement import Agreement, SystemLevel
 from spanwise.document.confidence import AtPrecision, Confidence, ConfidenceCell, Threshold
 from spanwise.intervals import FEW_UNITS
 from spanwise.statistics import LEVEL
-from spanwise.views import wording as say
+from spanwise.views import wording
 
 ENOUGH = 100  # the minimum number of predictions for showing a calibration error
 
@@ -22,18 +22,18 @@ def calibration(cell: ConfidenceCell, unit: str) -> str:
     if cell.ece is None or cell.predicted < ENOUGH:
         return f"There are too few predictions to judge the calibration; at least {ENOUGH} are needed."
     if chance.high is None or chance.p is None:
-        return f"ECE is {say.points(cell.ece)}; whether that is more than chance was not tested."
-    beside = f"ECE {say.points(cell.ece)}, where chance explains up to {say.points(chance.high)}"
+        return f"ECE is {wording.points(cell.ece)}; whether that is more than chance was not tested."
+    beside = f"ECE {wording.points(cell.ece)}, where chance explains up to {wording.points(chance.high)}"
     if chance.p > LEVEL and not chance.reachable:
         return f"The calibration cannot be judged: with so few {unit}s no test reaches .05; {beside}."
     if chance.p > LEVEL:
-        return f"No miscalibration found: {beside} ({say.format_p(chance.p)}, over {unit}s)."
+        return f"No miscalibration found: {beside} ({wording.format_p(chance.p)}, over {unit}s)."
     mean = sum(score_bin.score * score_bin.predicted for score_bin in cell.bins) / cell.predicted
     gap = mean - cell.correct / cell.predicted
     lean = ""
     if abs(gap) >= 0.005:
-        lean = f"; on average they are {say.points(abs(gap))} points too {'high' if gap > 0 else 'low'}"
-    return f"The scores are not calibrated: {beside} ({say.format_p(chance.p)}, over {unit}s){lean}."
+        lean = f"; on average they are {wording.points(abs(gap))} points too {'high' if gap > 0 else 'low'}"
+    return f"The scores are not calibrated: {beside} ({wording.format_p(chance.p)}, over {unit}s){lean}."
 
 
 def bound(intervals: Mapping[str, Interval | None] | UnsetType, name: str) -> Interval | None:
@@ -43,7 +43,7 @@ def bound(intervals: Mapping[str, Interval | None] | UnsetType, name: str) -> In
 
 def within(scored: Threshold | AtPrecision, name: str) -> str:
     """The interval of a score at a threshold, to stand after it; empty if there is none."""
-    shown = say.interval(bound(scored.interval, name))
+    shown = wording.interval(bound(scored.interval, name))
     return f" ({shown})" if shown else ""
 
 
@@ -59,7 +59,7 @@ def daggers(document: Confidence) -> str:
     if any(cell.few_units is not UNSET for cell in cells):
         parts.append(f"fewer than {FEW_UNITS} {settings.unit}s hold it")
     if settings.few_units:
-        parts.append(f"a percentile interval over only {say.plural(settings.number, settings.unit)}")
+        parts.append(f"a percentile interval over only {wording.plural(settings.number, settings.unit)}")
     return f"† {', or '.join(parts)}: unreliable" if parts else ""
 
 
@@ -78,13 +78,14 @@ def level_sentences(document: Agreement) -> list[str]:
 
 
 def _level(name: str, level: SystemLevel, systems: int, unit: str) -> str:
-    name = say.visible(name)
+    name = wording.visible(name)
     if level.difference is None:
         return f"{name} has no level: nothing was marked in the documents that it shares with annotators."
-    ends = say.signed_interval(level.difference_interval)
-    apart = f"{say.signed(level.difference)} F1" + (f" [{ends}]" if ends else "")
+    ends = wording.signed_interval(level.difference_interval)
+    apart = f"{wording.signed(level.difference)} F1" + (f" [{ends}]" if ends else "")
     correction = f", Holm over {systems} systems; the interval is not corrected" if systems > 1 else ""
-    test = f"sign flips over {say.plural(level.units, unit)}, {say.format_p(level.p_corrected)}{correction}"
+    chance = wording.format_p(level.p_corrected)
+    test = f"sign flips over {wording.plural(level.units, unit)}, {chance}{correction}"
     if level.significant:
         side = "above" if level.difference > 0 else "below"
         return f"{name} is {side} the human level: {apart} ({test})."

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from msgspec import UNSET
 
 from spanwise.document.scores import SystemScores
-from spanwise.views import Section, cells, tabled
-from spanwise.views import wording as say
+from spanwise.views import Section, cells, tabled, wording
 from spanwise.views.cells import (
     PAPER,
     SHOWN,
@@ -41,10 +40,10 @@ def errors(measured: ShownSystems) -> Section:
         titles += ["errors", "F1 gain"] if len(systems) == 1 else [f"{name} errors", f"{name} F1 gain"]
     rows: list[list[Cell]] = [
         [
-            say.OUTCOMES[kind],
+            wording.OUTCOMES[kind],
             *(cell for of in systems.values() for cell in (_number(of, kind), _gain(of, kind))),
         ]
-        for kind in say.ERRORS
+        for kind in wording.ERRORS
     ]
     several = len(systems) > 1
     blocks = (_side_by_side(measured),) if several else tuple(
@@ -61,21 +60,21 @@ def errors(measured: ShownSystems) -> Section:
 
 
 def _number(of: Of, kind: str) -> cells.Number:
-    return of.at(lambda system: system.fair.overall.count(kind)).number(say.count)
+    return of.at(lambda system: system.fair.overall.count(kind)).number(wording.count)
 
 
 def _gain(of: Of, kind: str, style: str = "") -> cells.Number:
-    return of.at(lambda system: system.gains.of(kind).gain).number(say.signed, style)
+    return of.at(lambda system: system.gains.of(kind).gain).number(wording.signed, style)
 
 
 def _side_by_side(measured: ShownSystems) -> Grid:
     rows: list[list[Cell]] = []
-    for kind in say.ERRORS:
-        row: list[Cell] = [say.OUTCOMES[kind]]
+    for kind in wording.ERRORS:
+        row: list[Cell] = [wording.OUTCOMES[kind]]
         for of in measured.of.values():
             gain = _gain(of, kind)
             spread = [Phrase(f" ±{gain.spread}", "faint")] if gain.spread else []
-            number = Phrase(f" ({say.count(of.part.fair.overall.count(kind))})", "faint")
+            number = Phrase(f" ({wording.count(of.part.fair.overall.count(kind))})", "faint")
             row.append(Phrases((Phrase(gain.text, "strong"), *spread, number)))
         rows.append(row)
     room = Room(20, 20 if measured.over else 14, 16)
@@ -85,11 +84,11 @@ def _side_by_side(measured: ShownSystems) -> Grid:
 def _costly(of: Of) -> list[Block]:
     """The errors of one system, the costliest first, and the sides on which boundaries are wrong."""
     system: SystemScores = of.part
-    gains = {kind: _or_zero(system.gains.of(kind).gain) for kind in say.ERRORS}
+    gains = {kind: _or_zero(system.gains.of(kind).gain) for kind in wording.ERRORS}
     top = max(gains.values())
     rows: list[list[Cell]] = [
         [
-            say.OUTCOMES[kind], ShareBar(gain / top if top else 0.0), _gain(of, kind, "strong"),
+            wording.OUTCOMES[kind], ShareBar(gain / top if top else 0.0), _gain(of, kind, "strong"),
             cells.interval(system.gains.of(kind).ends("gain"), style="faint"),
             cells.count(system.fair.overall.count(kind)), _mostly(system, kind),
         ]
@@ -101,13 +100,13 @@ def _costly(of: Of) -> list[Block]:
     ]  # fmt: skip
     sides = system.fair.overall.sides
     named = (("left", sides.left), ("right", sides.right), ("on both sides", sides.both)) if sides else ()
-    wrong = [[Phrase(f"{name} ", "faint"), Phrase(say.count(number))] for name, number in named if number]
+    wrong = [[Phrase(f"{name} ", "faint"), Phrase(wording.count(number))] for name, number in named if number]
     line = [Flow([[Phrase("boundaries wrong", "faint")], *wrong])] if wrong else []
     return [Grid(columns, rows, on=SHOWN), *line]
 
 
 def _or_zero(value: float | None) -> float:
-    return value if value is not None and say.defined(value) else 0.0
+    return value if value is not None and wording.defined(value) else 0.0
 
 
 def _mostly(system: SystemScores, kind: str) -> NamedNumbers:
@@ -116,7 +115,7 @@ def _mostly(system: SystemScores, kind: str) -> NamedNumbers:
     match kind:
         case "BE":
             counts = system.fair.overall
-            parts = [(say.OUTCOMES[part], counts.count(part)) for part in ("BEs", "BEl", "BEo")]
+            parts = [(wording.OUTCOMES[part], counts.count(part)) for part in ("BEs", "BEl", "BEo")]
         case "FN":
             parts = list(zip(table.labels, table.missed, strict=True))
         case "FP":
@@ -125,17 +124,19 @@ def _mostly(system: SystemScores, kind: str) -> NamedNumbers:
             pairs = table.pairs.get(kind, ())
             parts = [(f"{gold}→{predicted}", number) for gold, predicted, number in pairs]
     ordered = sorted(parts, key=lambda part: -part[1])
-    return NamedNumbers(tuple((name, say.count(number)) for name, number in ordered if number), strong=True)
+    return NamedNumbers(
+        tuple((name, wording.count(number)) for name, number in ordered if number), strong=True
+    )
 
 
 # ---- outcomes and scores that give credit for errors -----------------------------------------------
 
 
-_FAIR = (*(say.OUTCOMES[kind] for kind in OUTCOMES), "fair precision", "fair recall", "fair F1")
+_FAIR = (*(wording.OUTCOMES[kind] for kind in OUTCOMES), "fair precision", "fair recall", "fair F1")
 
 
 def _counts(of: Of, kinds: tuple[str, ...] = OUTCOMES) -> list[Cell]:
-    return [of.at(lambda scores, key: scores.count(key), kind).number(say.count) for kind in kinds]
+    return [of.at(lambda scores, key: scores.count(key), kind).number(wording.count) for kind in kinds]
 
 
 def _parts(of: Of) -> dict[str, Of]:
@@ -190,7 +191,7 @@ def boundaries(measured: ShownSystems) -> Section:
         "Boundary errors by label (Ortmann 2022): by how the predicted span relates to the gold one, and by"
         " the side on which it ends differently."
     )
-    kinds_named = [say.OUTCOMES[kind] for kind in ("BE", "BEs", "BEl", "BEo")]
+    kinds_named = [wording.OUTCOMES[kind] for kind in ("BE", "BEs", "BEl", "BEo")]
     header = ("system", "label", *kinds_named, "left", "right", "both sides")
     return tabled("boundaries", "Boundary errors", header, rows, caption)
 
@@ -236,7 +237,7 @@ def confusion(measured: ShownSystems) -> Section:
         at = {label: index for index, label in enumerate(table.part.labels)}
         for label, index in at.items():
             counts = table.at(lambda part, row: part.counts[row], index)
-            missed = table.at(lambda part, row: part.missed[row], index).number(say.count)
+            missed = table.at(lambda part, row: part.missed[row], index).number(wording.count)
             rows.append([name, label, *_listed(counts, names, at), missed])
         if at:
             rows.append([name, "spurious", *_listed(table.at(lambda part: part.spurious), names, at), ""])
@@ -249,7 +250,7 @@ def confusion(measured: ShownSystems) -> Section:
 def _listed(counts: Of, names: list[str], at: Mapping[str, int]) -> list[Cell]:
     """The counts of the labels in one row; 0 for labels that the system's table lacks."""
     return [
-        counts.at(lambda row, column: row[column], at[name]).number(say.count)
+        counts.at(lambda row, column: row[column], at[name]).number(wording.count)
         if name in at
         else cells.count(0)
         for name in names

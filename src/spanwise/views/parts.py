@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from spanwise.document.scores import LevelScores, SystemScores
-from spanwise.views import Section, cells
-from spanwise.views import wording as say
+from spanwise.views import Section, cells, wording
 from spanwise.views.cells import (
     EVERYWHERE,
     PAPER,
@@ -244,7 +243,7 @@ def on_tough(measured: ShownSystems) -> Section:
     subsets = union(of.part.tough for of in measured.ranked.values())
     rows = [
         PartRow(
-            say.TOUGH[subset],
+            wording.TOUGH[subset],
             scores.overall.mentions,
             measured.each(_overall, subset),
             ("tough", subset, "overall", "recall"),
@@ -252,7 +251,7 @@ def on_tough(measured: ShownSystems) -> Section:
         for subset, scores in subsets.items()
         if scores.overall.mentions
     ]
-    empty = [say.TOUGH[subset] for subset, scores in subsets.items() if not scores.overall.mentions]
+    empty = [wording.TOUGH[subset] for subset, scores in subsets.items() if not scores.overall.mentions]
     blocks: list[Block] = [*_part_table(measured, "mentions", rows)] if rows else []
     if rows and empty:
         names = [[Phrase(name, "faint")] for name in empty]
@@ -275,7 +274,9 @@ def _tough_table(measured: ShownSystems) -> Grid:
     """Every subset, and all mentions before them."""
     subsets = union(system.tough for system in measured.document.systems.values())
     parts = [("ALL", "all mentions", measured.each(lambda system: system.exact.overall))] if subsets else []
-    parts += [(subset, say.TOUGH.get(subset, subset), measured.each(_overall, subset)) for subset in subsets]
+    parts += [
+        (subset, wording.TOUGH.get(subset, subset), measured.each(_overall, subset)) for subset in subsets
+    ]
     rows: list[list[Cell]] = []
     for name, title, of in parts:
         number = next((one.part.mentions for one in of if one.part is not None), None) if rows else None

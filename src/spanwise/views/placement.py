@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import asdict
 
 from spanwise.document.analyses import AnswerCase, Leftover, PlacedAnswer, PlacementDocument, Score
-from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Section, View, cells, scores
-from spanwise.views import wording as say
+from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Section, View, cells, scores, wording
 from spanwise.views.cells import (
     Block,
     Cell,
@@ -45,18 +44,20 @@ def placement_view(document: PlacementDocument) -> View:
     low, high = document.spread
     rule = "as" if document.settings.rule else "by policy"
     strings = " scores strings" if document.settings.rule else ""
-    spread = "" if low is None else f"; {say.points(low)} to {say.points(high)}, depending on the rule"
+    spread = (
+        "" if low is None else f"; {wording.points(low)} to {wording.points(high)}, depending on the rule"
+    )
     settings = document.settings
     fuzzy = f" ({settings.threshold})" if settings.level == "fuzzy" else ""
     about = (
-        f"{say.plural(document.answers.given, 'answer')} without positions, one list per "
+        f"{wording.plural(document.answers.given, 'answer')} without positions, one list per "
         f"{settings.prompt_unit}, placed by policy {settings.policy} up to level {settings.level}{fuzzy}"
     )
     return View(
         title="answers",
         about=cells.literal(about),
         verdict=cells.literal(
-            f"F1 {say.points(document.score.f1)} {rule} {document.chosen}{strings}{spread}."
+            f"F1 {wording.points(document.score.f1)} {rule} {document.chosen}{strings}{spread}."
         ),
         sections=tuple(placement_sections(document)),
         inputs=document.inputs,
@@ -104,9 +105,11 @@ def _answers(document: PlacementDocument) -> Section:
         blocks.append(Paragraphs((named,)))
     blocks += [cells.note(trouble) for trouble in document.troubles]
     if document.readable.gold != document.score.gold:
-        blocks.append(cells.note(f"Over units that could be read, F1 is {say.points(document.readable.f1)}."))
+        blocks.append(
+            cells.note(f"Over units that could be read, F1 is {wording.points(document.readable.f1)}.")
+        )
     return Section(
-        "answers", words("Answers"), tuple(blocks), say.plural(sum(units.values()), kind), on=SHOWN
+        "answers", words("Answers"), tuple(blocks), wording.plural(sum(units.values()), kind), on=SHOWN
     )
 
 
@@ -145,12 +148,14 @@ def _policies(document: PlacementDocument) -> Section:
     blocks: list[Block] = [Grid(columns, rows, on=SHOWN), _all_rules(document, ceilings)]
     low, high = document.spread
     if low is not None and high is not None:
-        said = f"F1 lies between {say.points(low)} and {say.points(high)}, depending only on the rule."
+        said = (
+            f"F1 lies between {wording.points(low)} and {wording.points(high)}, depending only on the rule."
+        )
         blocks.append(cells.note(said))
     if document.settings.rule is not None:
         said = (
-            f"{document.chosen} compares strings: its F1 is {say.points(document.score.f1)}, below. Answers "
-            f"are counted as placed, hallucinated or repeated by {document.settings.policy}."
+            f"{document.chosen} compares strings: its F1 is {wording.points(document.score.f1)}, below. "
+            f"Answers are counted as placed, hallucinated or repeated by {document.settings.policy}."
         )
         blocks.append(cells.note(said))
     caption = "The same answers by every rule. Ceiling: F1 with the gold mentions themselves as answers."
@@ -209,7 +214,7 @@ def _to_look_at(document: PlacementDocument) -> Section | None:
     rows: list[list[Cell]] = [
         [
             kind, Phrase(one.text, "strong"), one.label, why, one.sentence,
-            Phrase(one.id or say.base_name(one.source), "faint"),
+            Phrase(one.id or wording.base_name(one.source), "faint"),
         ]
         for kind, one, why in listed
     ]  # fmt: skip
@@ -242,7 +247,7 @@ def _cases(document: PlacementDocument) -> Section | None:
     cases, kind = document.cases, document.settings.prompt_unit
     first = ", the first ones" if len(cases) == MOST_CASES else ""
     marked = "mentions in the text are right, wrong or missed"
-    note = f"{say.plural(len(cases), kind)} with an error{first}; {marked}"
+    note = f"{wording.plural(len(cases), kind)} with an error{first}; {marked}"
     title = words("Prompt, answer and placement")
     quotes = tuple(_exchange(case, unfolded=case is cases[0]) for case in cases)
     return Section("cases", title, quotes, note, on=PAGE) if cases else None
@@ -250,7 +255,7 @@ def _cases(document: PlacementDocument) -> Section | None:
 
 def _exchange(case: AnswerCase, *, unfolded: bool) -> PromptQuote:
     return PromptQuote(
-        source=case.id or say.base_name(case.source),
+        source=case.id or wording.base_name(case.source),
         status=f"{case.status}: {case.why}" if case.why else _errors(case) or case.status,
         about="".join(piece.text for piece in case.pieces).strip(),
         unfolded=unfolded,

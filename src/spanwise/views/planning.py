@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spanwise.document.planning import LearningCurve, PairPlan, PlanDocument, PlanSettings, SystemCurve
-from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Section, View, cells
-from spanwise.views import wording as say
+from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Section, View, cells, wording
 from spanwise.views.cells import Cell, Chart, Clause, Column, Grid, Paragraphs, Phrase
 
 ABOUT = (
@@ -30,7 +29,7 @@ def plan_view(document: PlanDocument) -> View:
     return View(
         title="plan",
         about=cells.words(
-            f"how many more {settings.unit}s, from {say.plural(settings.units, settings.unit)}"
+            f"how many more {settings.unit}s, from {wording.plural(settings.units, settings.unit)}"
         ),
         verdict=cells.joined(told),
         sections=(*sections, *_papers(document)),
@@ -46,21 +45,21 @@ def _needed(document: PlanDocument, pair: PairPlan) -> Clause:
     size = f"a difference of {wanted} between {{}} and {{}}"
     if pair.why:
         return cells.words(f"Nothing can be planned for {{}} and {{}}: {pair.why}.", *pair.systems)
-    now = say.plural(settings.units, settings.unit)
+    now = wording.plural(settings.units, settings.unit)
     if pair.needed == settings.units:
-        return cells.words(f"{say.capital(size)} is already detectable with these {now}.", *pair.systems)
+        return cells.words(f"{wording.capital(size)} is already detectable with these {now}.", *pair.systems)
     more = _more(pair.needed, settings)
     if pair.needed is None:
-        most = say.plural(pair.rows[-1].units, settings.unit)
+        most = wording.plural(pair.rows[-1].units, settings.unit)
         sentence = f"even {most} do not make {size} detectable"
     else:
         sentence = f"{more} {'makes' if pair.needed == settings.units + 1 else 'make'} {size} detectable"
-    return cells.words(f"{say.capital(sentence)}{_helped(pair, settings)}.", *pair.systems)
+    return cells.words(f"{wording.capital(sentence)}{_helped(pair, settings)}.", *pair.systems)
 
 
 def _more(needed: int | None, settings: PlanSettings) -> str:
     """`120 more documents`."""
-    return "" if needed is None else say.plural(needed - settings.units, f"more {settings.unit}")
+    return "" if needed is None else wording.plural(needed - settings.units, f"more {settings.unit}")
 
 
 def _helped(pair: PairPlan, settings: PlanSettings) -> str:
@@ -68,10 +67,10 @@ def _helped(pair: PairPlan, settings: PlanSettings) -> str:
     if settings.all is None:
         return ""
     if pair.needed_judge is None:
-        most = say.plural(min(settings.all, pair.rows[-1].units), settings.unit)
+        most = wording.plural(min(settings.all, pair.rows[-1].units), settings.unit)
         return f", and with the judge {most} do not either" if pair.needed is None else ""
     if pair.needed_judge == settings.units:
-        return f"; with the judge, the {say.plural(settings.units, settings.unit)} suffice"
+        return f"; with the judge, the {wording.plural(settings.units, settings.unit)} suffice"
     return f"; with the judge, {_more(pair.needed_judge, settings)} suffice"
 
 
@@ -82,14 +81,14 @@ def _narrower(document: PlanDocument, name: str) -> Clause:
     later = next((row for row in own.rows if row.units == 4 * settings.units), now)
     if now.width is None:
         return cells.words("{}: the interval is unknown.", name)
-    more = say.plural(later.units - now.units, f"more {settings.unit}")
-    widths = f"from {say.points(now.width)} to {say.points(later.width)} points"
+    more = wording.plural(later.units - now.units, f"more {settings.unit}")
+    widths = f"from {wording.points(now.width)} to {wording.points(later.width)} points"
     return cells.words(f"{more} narrow the interval of {{}} {widths}.", name)
 
 
 def _units(document: PlanDocument, units: int) -> list[Cell]:
     more = units - document.settings.units
-    return [cells.count(units), Phrase(f"+{say.count(more)}" if more else "now", "faint")]
+    return [cells.count(units), Phrase(f"+{wording.count(more)}" if more else "now", "faint")]
 
 
 def _power(document: PlanDocument, pair: PairPlan, at: int) -> Iterator[Section]:
@@ -125,7 +124,7 @@ def _widths(document: PlanDocument) -> Iterator[Section]:
     yield Section("widths-chart", cells.words("Widths"), (Chart("widths", key=True),), drawn, on=PAGE)
     columns = [Column(f"{settings.unit}s", right=True), Column("more")]
     for at, name in enumerate(document.systems):
-        columns.append(Column(say.visible(name), right=True, rank=2 * at))
+        columns.append(Column(wording.visible(name), right=True, rank=2 * at))
         columns += [Column("with the judge", right=True, rank=2 * at + 1)] if judged else []
     rows: list[list[Cell]] = []
     for of_systems in zip(*(own.rows for own in document.systems.values()), strict=True):
@@ -197,15 +196,15 @@ def _twice(name: str, own: SystemCurve) -> Clause:
     """What twice the largest training size would give, in one sentence."""
     twice = own.points[-1]
     now = next(point for point in own.points if point.size == own.largest)
-    size = say.count(twice.size)
+    size = wording.count(twice.size)
     if own.c is None:
         return cells.words(
-            f"F1 of {{}} does not grow with the training data, up to {say.count(own.largest)}.", name
+            f"F1 of {{}} does not grow with the training data, up to {wording.count(own.largest)}.", name
         )
     if now.fitted is None or twice.fitted is None:
         return cells.words("")
-    reach = f"{say.points(twice.fitted)} F1 [{say.interval(twice.interval)}]"
-    more = f"{say.points(twice.fitted - now.fitted)} more than with {say.count(own.largest)}"
+    reach = f"{wording.points(twice.fitted)} F1 [{wording.interval(twice.interval)}]"
+    more = f"{wording.points(twice.fitted - now.fitted)} more than with {wording.count(own.largest)}"
     return cells.words(f"Twice the training data ({size}) would give {{}} {reach}, {more}.", name)
 
 

@@ -14,7 +14,7 @@ from spanwise.document.loading import as_document
 from spanwise.document.scores import Comparison, Finding
 from spanwise.document.study import Study
 from spanwise.tasks import tasks
-from spanwise.views import wording as say
+from spanwise.views import wording
 from spanwise.views.commands import quoted
 from spanwise.views.shown import ShownDataset, middle_run, study_shown
 from spanwise.views.tasks import TaskWords, shown_tasks, worded
@@ -87,7 +87,7 @@ def _sentences(found: Sequence[tuple[Finding, str]]) -> list[str]:
     """The findings after the names of their datasets; the first weak slice says that its score is biased."""
     slices = [row for row, _ in found if row.kind == "slice"][:1]
     return [
-        " ".join([f"{where}{say.finding(row)}", *(selected([row]) if row in slices else [])])
+        " ".join([f"{where}{wording.finding(row)}", *(selected([row]) if row in slices else [])])
         for row, where in found
     ]
 
@@ -102,7 +102,7 @@ def _found(document: ScoreGrid) -> list[tuple[Finding, str]]:
         rows, key=lambda name: -max((row.value for row in rows[name] if row.kind == "gain"), default=0.0)
     )
     return [
-        (rows[name][turn], f"{say.visible(name)}: " if several else "")
+        (rows[name][turn], f"{wording.visible(name)}: " if several else "")
         for turn in range(max(map(len, rows.values()), default=0))
         for name in first
         if turn < len(rows[name])
@@ -134,16 +134,16 @@ def _undecided(study: Study, first: str, second: str) -> TaskWords | None:
     sizes = [row.detectable for row in open_.values() if row.detectable]
     if not open_ or not sizes:
         return None
-    score = say.DIFFERENCES[study.settings.primary or "f1"]
-    low, high = say.points(min(sizes)), say.points(max(sizes))
+    score = wording.DIFFERENCES[study.settings.primary or "f1"]
+    low, high = wording.points(min(sizes)), wording.points(max(sizes))
     seen = f"about {low} {score}" if low == high else f"about {low} to {high} {score}"
-    names = say.either([say.visible(name) for name in open_], "and")
+    names = wording.either([wording.visible(name) for name in open_], "and")
     where = "there" if len(study.datasets) > 1 else "here"
     return TaskWords(
         title=f"Do not name a winner on {names}.",
         reason=(
-            f"The data show differences between {say.visible(first)} and {say.visible(second)} {where} only "
-            f"from {seen} on, four times in five: use more test data or more runs."
+            f"The data show differences between {wording.visible(first)} and {wording.visible(second)} "
+            f"{where} only from {seen} on, four times in five: use more test data or more runs."
         ),
     )
 
@@ -159,12 +159,12 @@ def _fixes(
     document = dataset.document
     if name not in document.systems:
         return
-    where = f" on {say.visible(dataset.name)}" if len(study.datasets) > 1 else ""
+    where = f" on {wording.visible(dataset.name)}" if len(study.datasets) > 1 else ""
     for task in tasks(document, name):
         if task.system is None:
             continue
         row = worded(document, task)
-        run = f" (run {say.visible(middle_run(dataset.runs[name]))})" if dataset.several(name) else ""
+        run = f" (run {wording.visible(middle_run(dataset.runs[name]))})" if dataset.several(name) else ""
         chosen = [f"--dataset {quoted(dataset.name)}"] if len(study.datasets) > 1 else []
         words = ["spanwise errors", quoted(saved or SAVED), *chosen, f"--system {quoted(name)}", row.option]
         command = " ".join(word for word in words if word)

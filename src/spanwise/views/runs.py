@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from spanwise.document.study import Study
-from spanwise.views import Section
-from spanwise.views import wording as say
+from spanwise.views import Section, wording
 from spanwise.views.cells import PAPER
 from spanwise.views.evaluation import TABLES, evaluation_sections
 from spanwise.views.shown import study_shown
@@ -35,7 +34,7 @@ def by_dataset(document: Study) -> Iterator[Section]:
             if name not in TESTED and any(map(dataset.several, dataset.runs)):
                 caption += " Mean and sample standard deviation over runs."
             if several:
-                caption = f"{say.visible(dataset.name)}: {caption}"
+                caption = f"{wording.visible(dataset.name)}: {caption}"
                 name_here = f"{name}/{dataset.name}"
             else:
                 name_here = name

@@ -10,8 +10,7 @@ from spanwise.document import Document, given
 from spanwise.document.analyses import PlacementDocument
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import Comparison, ScoreTest, SystemScores
-from spanwise.views import Section, answers, cells, sentences, silver, tabled
-from spanwise.views import wording as say
+from spanwise.views import Section, answers, cells, sentences, silver, tabled, wording
 from spanwise.views.cells import (
     EVERYWHERE,
     PAPER,
@@ -58,7 +57,7 @@ def overall(measured: ShownSystems, *, notes: bool = True) -> Section:
     tests = tested(document)
     lettered = len(systems) > 1 and tests.tested
     primary = settings.primary or "f1"
-    named = say.PRIMARY_SCORES[primary]
+    named = wording.PRIMARY_SCORES[primary]
     bold, about = tests.captions(systems)
     caption = "Exact-match F1, precision and recall, fair F1 and macro F1 in points." + resampling(settings)
     if len(systems) > 1:
@@ -67,7 +66,7 @@ def overall(measured: ShownSystems, *, notes: bool = True) -> Section:
         test = f"{sentences.named_test(document.comparisons, settings)}, p < .05"
         caption += f" Raised letters: significantly better than the system with that letter ({test})."
     if lettered and about:
-        caption += f" {say.capital(about)}."
+        caption += f" {wording.capital(about)}."
     table = _score_table(measured, primary, lettered)
     if len(systems) < 2:
         blocks: tuple[Block, ...] = tuple(line for of in systems.values() for line in _lines(of, measured))
@@ -107,7 +106,7 @@ def _score_table(measured: ShownSystems, primary: str, lettered: bool) -> Grid:
     columns = [
         Column(paper="letter", on=EVERYWHERE if lettered else SHOWN),
         Column("system", least=8, names=True),
-        Column(say.PRIMARY_SCORES[primary], right=True),
+        Column(wording.PRIMARY_SCORES[primary], right=True),
         Column(interval_title(document.settings), paper="interval"),
         *(_score_column(name) for name in others),
         *(Column(name, right=True, least=7, rank=1, on=SHOWN) for name in credits),
@@ -119,7 +118,7 @@ def _score_table(measured: ShownSystems, primary: str, lettered: bool) -> Grid:
 
 
 def _score_column(name: str) -> Column:
-    words = say.PRIMARY_SCORES[name]
+    words = wording.PRIMARY_SCORES[name]
     return Column(SHORT.get(name, words), right=True, paper=words)
 
 
@@ -136,7 +135,7 @@ def _lines(of: Of, measured: ShownSystems) -> Iterator[Flow]:
     """The scores of one system: the main ones, then the others."""
     settings, system = measured.document.settings, of.part
     primary = settings.primary or "f1"
-    ends = say.interval(system.primary_ends(primary))
+    ends = wording.interval(system.primary_ends(primary))
     dagger = "†" if ends and settings.few_units else ""
     main = [
         [*_scored(of, primary, "score", "strong"), Phrase(f"  {ends}{dagger}" if ends else "", "faint")],
@@ -149,12 +148,12 @@ def _lines(of: Of, measured: ShownSystems) -> Iterator[Flow]:
     if primary != "fair":
         main.append([*_scored(of, "fair"), Phrase("  each error counted once", "faint")])
     exact = system.exact
-    more = [] if primary == "macro" else [f"macro F1 {say.points(exact.macro.f1)}"]
-    more.append(f"weighted F1 {say.points(exact.weighted.f1)}")
-    more += [f"{name} F1 {say.points(part.overall.f1)}" for name, part in (system.credits or {}).items()]
+    more = [] if primary == "macro" else [f"macro F1 {wording.points(exact.macro.f1)}"]
+    more.append(f"weighted F1 {wording.points(exact.weighted.f1)}")
+    more += [f"{name} F1 {wording.points(part.overall.f1)}" for name, part in (system.credits or {}).items()]
     if given(exact.overall.accuracy) is not None:
-        more.append(f"token accuracy {say.points(given(exact.overall.accuracy))}")
-    more.append(f"{say.count(exact.overall.correct)} right of {say.count(exact.overall.gold)} gold")
+        more.append(f"token accuracy {wording.points(given(exact.overall.accuracy))}")
+    more.append(f"{wording.count(exact.overall.correct)} right of {wording.count(exact.overall.gold)} gold")
     more += ["mean ± std over runs"] if measured.over else []
     more += [exact.overall.why] if exact.overall.why else []
     yield Flow(main, "    ")
@@ -164,7 +163,7 @@ def _lines(of: Of, measured: ShownSystems) -> Iterator[Flow]:
 def _scored(of: Of, score: str, style: str = "strong", title: str = "") -> list[Phrase]:
     number = _primary(of, score)
     spread = [Phrase(f" ±{number.spread}", "faint")] if number.spread else []
-    return [Phrase(f"{say.PRIMARY_SCORES[score]} ", title), Phrase(number.text, style), *spread]
+    return [Phrase(f"{wording.PRIMARY_SCORES[score]} ", title), Phrase(number.text, style), *spread]
 
 
 # ---- a judge, and what answers cost ----------------------------------------------------------------
@@ -272,7 +271,7 @@ def differences(measured: ShownSystems) -> Section | None:
     ]  # fmt: skip
     if not rows:
         return None
-    primary = say.PRIMARY_SCORES[document.settings.primary or "f1"]
+    primary = wording.PRIMARY_SCORES[document.settings.primary or "f1"]
     columns = [
         Column("pair", least=16, names=True), *difference_columns(document.settings, primary),
         Column("detectable", right=True, rank=1),
@@ -298,7 +297,7 @@ def _pair_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
 
 
 def _at_least(value: float | None) -> str:
-    return f"{say.points(value)} or more" if say.defined(value) else ""
+    return f"{wording.points(value)} or more" if wording.defined(value) else ""
 
 
 def where_they_differ(measured: ShownSystems) -> Section | None:
@@ -331,13 +330,13 @@ def _differing_rows(
     """Each part once, for the pair that differs most, so that one weak system does not fill the list."""
     ascending = sorted(differing, key=lambda part: part[0])
     once = sorted({part[2].path: part for part in ascending}.values(), key=lambda part: -part[0])
-    contents = say.bucket_contents(document.systems.values())
+    contents = wording.bucket_contents(document.systems.values())
     letter = own_letters(document)
     for _, (first, second), test in once[:MOST_PARTS]:
         number = given(test.mentions)
         yield [
             pair_names(letter[first], letter[second], "strong"),
-            say.path_title(test.path, contents),
+            wording.path_title(test.path, contents),
             "" if number is None else cells.count(number),
             *difference(test, document.settings),
         ]
@@ -346,10 +345,10 @@ def _differing_rows(
 def comparisons(measured: ShownSystems) -> Section:
     """Every tested difference between every pair of systems."""
     document = measured.document
-    contents = say.bucket_contents(document.systems.values())
+    contents = wording.bucket_contents(document.systems.values())
     rows: list[list[Cell]] = [
         [
-            *comparison.systems, say.path_title(row.path, contents), cells.count(given(row.mentions)),
+            *comparison.systems, wording.path_title(row.path, contents), cells.count(given(row.mentions)),
             cells.points(given(row.a)), cells.points(given(row.b)),
             replace(cells.signed(row.difference), best=row.significant),
             cells.interval(row.interval, differs=True), cells.p_value(row.p), cells.p_value(row.p_corrected),

@@ -16,8 +16,7 @@ from spanwise.document.analyses import (
     SystemSlices,
     WeakConfirmation,
 )
-from spanwise.views import PAPER, SHOWN, Section, View, cells
-from spanwise.views import wording as say
+from spanwise.views import PAPER, SHOWN, Section, View, cells, wording
 from spanwise.views.cells import Block, Cell, Clause, Column, Grid, Number, Phrase, ShareBar
 from spanwise.views.commands import next_section, quoted
 from spanwise.views.inputs import pairing
@@ -58,10 +57,10 @@ def _verdict(document: Slices, name: str, system: SystemSlices) -> Clause:
     if not system.slices:
         return cells.words("{}: no weak slice found.", name)
     first = system.slices[0]
-    beside = f"{_score(document)} {say.points(_left(first.loss))} against "
+    beside = f"{_score(document)} {wording.points(_left(first.loss))} against "
     return cells.words(
         "{}: the strongest evidence of weakness is where {}, "
-        + f"{beside}{say.points(_left(system.overall.loss))} overall.",
+        + f"{beside}{wording.points(_left(system.overall.loss))} overall.",
         name, conditions(first),
     )  # fmt: skip
 
@@ -70,10 +69,12 @@ def _system(document: Slices, name: str, at: int, noted: bool) -> Iterator[Secti
     system = document.systems[name]
     blocks = weak_slices(document, system)
     if system.slices and not noted:  # it is about the tables of all systems
-        every = f"Intervals are 95 % for all {say.plural(system.tested, 'slice')} at once. {say.SELECTED}"
+        every = (
+            f"Intervals are 95 % for all {wording.plural(system.tested, 'slice')} at once. {wording.SELECTED}"
+        )
         blocks.append(cells.note(every, "faint"))
-    score = f"{_score(document)} {say.points(_left(system.overall.loss))}"
-    over = f"{score} over {say.plural(system.overall.units, 'mention')}"
+    score = f"{_score(document)} {wording.points(_left(system.overall.loss))}"
+    over = f"{score} over {wording.plural(system.overall.units, 'mention')}"
     yield Section(f"weak-{at}", cells.words("Where {} is weak", name), tuple(blocks), over, on=SHOWN)
     if system.confirmed is not UNSET:
         rows = _weak(system.confirmed.slices, document)
@@ -95,11 +96,13 @@ def different_slices(document: Slices, pair: PairSlices, link: Link | None = Non
 
 def _searched(tested: int, significant: int, listed: int, document: Slices, finding: str) -> str:
     level = f"{100 * document.settings.level:g} %"
-    searched = f"{say.plural(tested, 'slice')} of up to {say.plural(document.settings.depth, 'condition')}"
+    searched = (
+        f"{wording.plural(tested, 'slice')} of up to {wording.plural(document.settings.depth, 'condition')}"
+    )
     if not tested:
         return f"No slice has {document.settings.least} mentions inside and outside."
     if not listed:
-        return say.none_found(tested, finding, document.settings.level)
+        return wording.none_found(tested, finding, document.settings.level)
     return f"Of {searched}, {significant:,} are significant at a family-wise error rate of {level}."
 
 
@@ -130,7 +133,7 @@ def _t(row: SearchedSlice | DifferentSlice) -> Number:
 
 
 def _p(row: SearchedSlice | DifferentSlice) -> Number:
-    return Number(row.p, say.listed_p(row.p), style="" if row.p is not None else "faint")
+    return Number(row.p, wording.listed_p(row.p), style="" if row.p is not None else "faint")
 
 
 def _pair(document: Slices, pair: PairSlices, at: int) -> Iterator[Section]:
@@ -162,7 +165,7 @@ def _different(rows: tuple[DifferentSlice, ...], link: Link | None = None) -> li
 
 
 def _later(rows: Sequence[SearchedSlice | DifferentSlice]) -> list[Block]:
-    later = say.later_note(row.p for row in rows)
+    later = wording.later_note(row.p for row in rows)
     return [cells.note(later, "faint")] if later else []
 
 
@@ -171,15 +174,15 @@ def _confirmed(
 ) -> Section:
     unit = document.settings.unit
     found, tested = confirmed.found_on, confirmed.tested_on
-    best = cells.note(f"The best slices of {say.plural(found, unit)}, tested on the other {tested:,}:")
+    best = cells.note(f"The best slices of {wording.plural(found, unit)}, tested on the other {tested:,}:")
     return Section(name, cells.words(""), (best, *rows), on=SHOWN)
 
 
 def conditions(row: SearchedSlice | DifferentSlice) -> str:
     """The conditions of a slice in words."""
     return " & ".join(
-        f"{say.attribute(condition.attribute)} "
-        + say.visible(condition.value if condition.label is UNSET else condition.label)
+        f"{wording.attribute(condition.attribute)} "
+        + wording.visible(condition.value if condition.label is UNSET else condition.label)
         for condition in row.conditions
     )
 
@@ -204,7 +207,7 @@ def _weak_of_all(document: Slices) -> Section:
         for name, system in document.systems.items()
         for row in system.slices
     ]  # fmt: skip
-    caption = f"Weak slices at a family-wise error rate of {say.percent(document.settings.level)}."
+    caption = f"Weak slices at a family-wise error rate of {wording.percent(document.settings.level)}."
     titles = ("system", "mentions with", "mentions", document.over, "T", "p")
     return Section("weak", cells.words("Weak"), (cells.table(titles, rows),), caption=caption, on=PAPER)
 

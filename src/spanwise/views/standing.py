@@ -14,8 +14,7 @@ from spanwise.diagnosis import beaten_letters, letter, lettering, significant_pa
 from spanwise.document import Interval
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import Comparison, ScoreTest
-from spanwise.views import sentences
-from spanwise.views import wording as say
+from spanwise.views import sentences, wording
 
 if TYPE_CHECKING:
     from spanwise.document.study import DatasetTest, PairDiagnosis, Study
@@ -91,7 +90,9 @@ class Tested(Struct, frozen=True):
         Every system that scores higher must have been tested against it, by a test that could have found a
         difference. If nothing was tested, the systems with the highest score.
         """
-        scored = {name: score for name, score in scores.items() if score is not None and say.defined(score)}
+        scored = {
+            name: score for name, score in scores.items() if score is not None and wording.defined(score)
+        }
         if len(scored) < 2:
             return set()
         if not self.tested:
@@ -204,5 +205,5 @@ def alone_words(study: Study, pair: PairDiagnosis, datasets: int) -> str:
     if not any(counts.values()):
         return f"neither is significantly better on any of {datasets} datasets"
     (first, most), (second, least) = sorted(counts.items(), key=lambda row: -row[1])
-    words = f"{say.visible(first)} is better on {most} of {datasets} datasets"
-    return f"{words}, {say.visible(second)} on {least or 'none'}"
+    words = f"{wording.visible(first)} is better on {most} of {datasets} datasets"
+    return f"{words}, {wording.visible(second)} on {least or 'none'}"

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from spanwise.document import Document, Settings, given
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import Comparison, ScoreTest, SystemScores, primary_name
-from spanwise.views import sentences
-from spanwise.views import wording as say
+from spanwise.views import sentences, wording
 from spanwise.views.standing import alone_words, decides, family_of, tested_in
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def compared_statement(comparison: Comparison, settings: Settings | StudySetting
 
 def score_tested(test: ScoreTest | None) -> str:
     """The primary score of a test in words, as they follow a number."""
-    return "F1" if test is None else say.DIFFERENCES[primary_name(test.path)]
+    return "F1" if test is None else wording.DIFFERENCES[primary_name(test.path)]
 
 
 def statements(document: Document, *, every: bool = False) -> list[str]:
@@ -84,18 +83,20 @@ def _of_evaluation(document: Evaluation, *, every: bool) -> list[str]:
 def _of_study(document: Study, *, every: bool) -> list[str]:
     settings, analyses, family = document.settings, document.analyses, family_of(document)
     result = []
-    score = say.study_score(analyses)
+    score = wording.study_score(analyses)
     for dataset, part in document.datasets.items():
         worded = [compared_statement(row, settings, family) for row in part.comparisons]
         if every:
             results = analyses.holistic.items()
             worded += [_over_runs(name, row[dataset], score) for name, row in results if dataset in row]
             worded += [text for row in part.comparisons for text in _others(row, settings)]
-        result += [f"{say.visible(dataset)}: {text}" for text in worded if text]
+        result += [f"{wording.visible(dataset)}: {text}" for text in worded if text]
     result += over_datasets(document).values()
     untested = analyses.family.untested if analyses.family else ()
     if untested:
-        names = ", ".join(f"{say.visible(first)} and {say.visible(second)}" for first, second in untested)
+        names = ", ".join(
+            f"{wording.visible(first)} and {wording.visible(second)}" for first, second in untested
+        )
         result.append(f"Not tested: {names}.")
     return [*result, _all_systems(analyses)]
 
@@ -106,11 +107,11 @@ def _scored(name: str, system: SystemScores, settings: Settings) -> str:
     value, bounds = system.primary(primary), system.primary_ends(primary)
     if value is None or not bounds:
         return ""
-    units = say.plural(settings.units, settings.unit)
+    units = wording.plural(settings.units, settings.unit)
     level = f"{100 * settings.confidence:g} %"
     within = f"[{_points(bounds[0])}, {_points(bounds[1])}]"
     return (
-        f"{say.visible(name)} scores {_points(value)} {say.SCORED[primary]} {within}, "
+        f"{wording.visible(name)} scores {_points(value)} {wording.SCORED[primary]} {within}, "
         f"{level} logit-t interval over {units}{sentences.blocks(settings)}."
     )
 
@@ -123,7 +124,7 @@ def _over_runs(name: str, result: MainResult, score: str) -> str:
     within = f" [{_points(bounds[0])}, {_points(bounds[1])}]" if bounds else ""
     spread = f" (s = {_points(result.std)})" if result.std is not None else ""
     runs = f", mean over {result.runs} runs{spread}" if result.runs > 1 else ", one run"
-    return f"{say.visible(name)} scores {_points(result.mean)} {score}{within}{runs}."
+    return f"{wording.visible(name)} scores {_points(result.mean)} {score}{within}{runs}."
 
 
 def _all_systems(analyses: Analyses) -> str:
@@ -131,13 +132,12 @@ def _all_systems(analyses: Analyses) -> str:
     test = analyses.over_datasets
     if not test or test.p is None:
         return ""
-    systems, datasets = f"the {len(analyses.holistic)} systems", say.plural(test.datasets, "dataset")
+    systems, datasets = f"the {len(analyses.holistic)} systems", wording.plural(test.datasets, "dataset")
     if not decides(test):
-        return f"{say.capital(datasets)} are too few to tell {systems} apart by Friedman's test."
+        return f"{wording.capital(datasets)} are too few to tell {systems} apart by Friedman's test."
     verb = "differ" if test.significant else "cannot be told apart"
-    return (
-        f"{say.capital(systems)} {verb}, Friedman's test over {datasets}, p {sentences.sentence_p(test.p)}."
-    )
+    chance = sentences.sentence_p(test.p)
+    return f"{wording.capital(systems)} {verb}, Friedman's test over {datasets}, p {chance}."
 
 
 def _others(comparison: Comparison, settings: Settings | StudySettings) -> list[str]:
@@ -153,9 +153,9 @@ def _others(comparison: Comparison, settings: Settings | StudySettings) -> list[
         if test.path[:2] == ("attributes", "label"):  # repeats the scores of the labels
             continue
         parts = [
-            sentences.better_in(comparison.systems, test, say.path_title(test.path)),
+            sentences.better_in(comparison.systems, test, wording.path_title(test.path)),
             sentences.worded_test(shared, test, settings),
-            f"{corrected} over {say.count(comparison.tests or 1)} scores",
+            f"{corrected} over {wording.count(comparison.tests or 1)} scores",
             f"p {sentences.sentence_p(test.p_corrected)}",
         ]
         result.append(", ".join(parts) + "; the interval is not corrected.")
@@ -163,12 +163,12 @@ def _others(comparison: Comparison, settings: Settings | StudySettings) -> list[
 
 
 def _points(value: float | None) -> str:
-    return say.points(value or 0.0)
+    return wording.points(value or 0.0)
 
 
 def out_of_reach(test: DatasetTest) -> str:
     """That a test over datasets cannot decide, with the number of datasets; empty if it can."""
-    return "" if decides(test) else f"n/a ({say.plural(test.datasets, 'dataset')})"
+    return "" if decides(test) else f"n/a ({wording.plural(test.datasets, 'dataset')})"
 
 
 def over_datasets(study: Study, *, places: int = 1) -> dict[tuple[str, str], str]:
@@ -183,13 +183,13 @@ def _over_datasets(study: Study, pair: PairDiagnosis, tests: int, places: int) -
     difference = given(test.difference) if test else None
     if not test or difference is None or test.datasets < 2:
         return ""
-    score = say.DIFFERENCES[settings.primary or "f1"]
+    score = wording.DIFFERENCES[settings.primary or "f1"]
     by_itself = alone_words(study, pair, test.datasets)
     p = given(test.p_corrected)
-    names = " and ".join(map(say.visible, pair.systems))
+    names = " and ".join(map(wording.visible, pair.systems))
     if p is None or not decides(test):
-        ahead = say.visible(pair.systems[0 if difference > 0 else 1])
-        by = say.points(abs(difference), places)
+        ahead = wording.visible(pair.systems[0 if difference > 0 else 1])
+        by = wording.points(abs(difference), places)
         return (
             f"Over datasets, {names}: {ahead} is ahead by {by} {score} on average;"
             f" {test.datasets} datasets are too few for Wilcoxon's test; {by_itself}."

@@ -11,8 +11,7 @@ from spanwise.document import given
 from spanwise.document.scores import PRIMARY_SCORES, Comparison, ScoreTest
 from spanwise.document.study import PairDiagnosis, Study, SubsetSpread
 from spanwise.rates import is_rate
-from spanwise.views import Section, View, cells, sentences, tabled, variation
-from spanwise.views import wording as say
+from spanwise.views import Section, View, cells, sentences, tabled, variation, wording
 from spanwise.views.cells import (
     EVERYWHERE,
     PAPER,
@@ -82,7 +81,7 @@ def study_sections(document: Study, *, short: bool = False) -> list[Section]:
 
 def primary_of(document: Study) -> str:
     """The score that systems are ranked and tested by, in words."""
-    return say.PRIMARY_SCORES[document.settings.primary or "f1"]
+    return wording.PRIMARY_SCORES[document.settings.primary or "f1"]
 
 
 def data(document: Study) -> Section:
@@ -132,7 +131,7 @@ def holistic(document: Study) -> Section | None:
         title = f"{own[system]}  {system}" if lettered else system
         scored = [numbers[at] for numbers in columns.values()]
         rows.append([Phrase(title, "strong"), own[system], system, *scored, *mean])
-    score, primary = say.study_score(document.analyses), primary_of(document)
+    score, primary = wording.study_score(document.analyses), primary_of(document)
     bold, about = tests.captions(table)
     test = sentences.named_test(tests.comparisons, document.settings, family_of(document))
     letters = len(table) - 1 if lettered else 0
@@ -157,7 +156,7 @@ def holistic(document: Study) -> Section | None:
             f" Raised letters: significantly better than the system with that letter ({test}, p < .05)."
         )
     if about:
-        caption += f" {say.capital(about)}."
+        caption += f" {wording.capital(about)}."
     return Section(
         "holistic",
         cells.words("Systems"),
@@ -179,7 +178,7 @@ def _of_dataset(document: Study, dataset: str) -> list[Number]:
 
 
 SCORES = {
-    name: say.STUDY_SCORES[name]
+    name: wording.STUDY_SCORES[name]
     for name in ("precision", "recall", "f1", "fair_precision", "fair_recall", "fair_f1")
 }
 
@@ -232,8 +231,8 @@ def on_tough(document: Study) -> list[Section]:
             numbers = [over_runs(spread) for spread in spreads]
             counted = mentions(gold, facts.mentions if facts else None)
             rows.append([dataset, subset, counted, *ranged(numbers, gold)])
-            if any(say.defined(number.value) for number in numbers):
-                lines.append([Phrase(say.tough(subset), "strong"), *map(_with_mark, spreads)])
+            if any(wording.defined(number.value) for number in numbers):
+                lines.append([Phrase(wording.tough(subset), "strong"), *map(_with_mark, spreads)])
         shown += [cells.matrix(dataset, table, lines)] if lines else []
     caption = (
         "Recall on all and on tough mentions (Tu and Lignos 2021): mean and sample standard deviation over"
@@ -303,7 +302,7 @@ def _starred(test: ScoreTest | None) -> Phrases:
     if test is None:
         return Phrases(())
     star = Phrase("*" if test.significant else " ", "good")
-    return Phrases((Phrase(say.signed(test.difference), "strong"), star))
+    return Phrases((Phrase(wording.signed(test.difference), "strong"), star))
 
 
 def _over_all(document: Study, pair: PairDiagnosis | None) -> list[Cell]:
@@ -318,13 +317,13 @@ def _over_all(document: Study, pair: PairDiagnosis | None) -> list[Cell]:
     if test and not decides(test):
         tested = Phrase(out_of_reach(test), "faint")
     elif test and p is not None:
-        tested = Phrases((Phrase(say.p_value(p)), Phrase("*" if test.significant else " ", "good")))
+        tested = Phrases((Phrase(wording.p_value(p)), Phrase("*" if test.significant else " ", "good")))
     first, second = alone(document, pair).values()
     return [
         cells.signed(given(overall.difference), "strong"),
         tested,
-        f"{first} : {second} of {say.count(test.datasets)}" if test else "",
-        Phrase(say.p_value(pair.overall.p), "faint"),
+        f"{first} : {second} of {wording.count(test.datasets)}" if test else "",
+        Phrase(wording.p_value(pair.overall.p), "faint"),
     ]
 
 
@@ -341,7 +340,7 @@ def over_data_and_runs(document: Study) -> Section | None:
             rows.append(
                 [
                     " − ".join(comparison.systems), dataset, cells.interval(test.interval, differs=True),
-                    say.p_value(test.p_corrected), Phrase("*" if test.significant else " ", "good"),
+                    wording.p_value(test.p_corrected), Phrase("*" if test.significant else " ", "good"),
                 ]
             )  # fmt: skip
     if not rows or len(document.datasets) < 2:

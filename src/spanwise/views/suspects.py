@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spanwise.document.dataset import Suspect, SuspectMention, Suspects
-from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Section, View, cells
-from spanwise.views import wording as say
+from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Section, View, cells, wording
 from spanwise.views.cells import Cell, Column, Flow, Grid, MarkedText, Paragraphs, Phrase, Quote, QuotePiece
 from spanwise.views.quotes import marked
 
@@ -25,12 +24,14 @@ MOST = 15  # on a screen
 
 def suspects_view(document: Suspects) -> View:
     """How many suspects there are and of which kinds, the suspects themselves, and what they may change."""
-    voters = say.plural(len(document.voters), "voter")
+    voters = wording.plural(len(document.voters), "voter")
     named = f"{voters}: {', '.join(document.voters)}" if document.voters else "no voters"
     return View(
         title="suspects",
         about=cells.literal(named),
-        verdict=cells.literal(f"{say.plural(document.found, 'place')} of the gold data worth a second look."),
+        verdict=cells.literal(
+            f"{wording.plural(document.found, 'place')} of the gold data worth a second look."
+        ),
         statements=(cells.literal(ABOUT),),
         sections=(
             Section("about", cells.words(""), (cells.note(ABOUT, "faint"),), on=SCREEN),
@@ -41,13 +42,13 @@ def suspects_view(document: Suspects) -> View:
             _of_all(document),
         ),
         notes=document.notes,
-        facts=(Phrase(say.plural(document.found, "suspect"), "strong"), Phrase(named)),
+        facts=(Phrase(wording.plural(document.found, "suspect"), "strong"), Phrase(named)),
     )
 
 
 def _kinds(document: Suspects) -> Iterator[Section]:
     rows: list[list[Cell]] = [
-        [f"evidence for {KINDS.get(kind) or say.visible(kind)}", cells.count(number)]
+        [f"evidence for {KINDS.get(kind) or wording.visible(kind)}", cells.count(number)]
         for kind, number in document.kinds.items()
         if number
     ]
@@ -169,7 +170,7 @@ def doubted(document: Suspects) -> Section:
     shown = len(document.suspects)
     first = f"; the first {shown}" if shown < document.found else ""
     note = (
-        f"{say.plural(document.found, 'place')} that several systems, or the same words elsewhere, read "
+        f"{wording.plural(document.found, 'place')} that several systems, or the same words elsewhere, read "
         f"differently{first}. These are questions, not errors: systems can be wrong together."
     )
     columns = [Column("kind"), Column("evidence"), Column("sentence")]

@@ -14,8 +14,7 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import Bounded, ScoreTest, SystemScores
 from spanwise.document.study import Spread
 from spanwise.intervals import FEW_UNITS
-from spanwise.views import cells
-from spanwise.views import wording as say
+from spanwise.views import cells, wording
 from spanwise.views.cells import SHOWN, Cell, Column, Number, Paragraphs, Phrase
 from spanwise.views.lookups import highest
 from spanwise.views.standing import own_letters, ranked
@@ -36,7 +35,7 @@ class Of(Struct, frozen=True):
         """A part of this part, found with keys; None where a system lacks it."""
         return Of(*(None if part is None else get(part, *keys) for part in (self.part, self.over)))
 
-    def number(self, form: Callable[[float | None], str] = say.points, style: str = "") -> Number:
+    def number(self, form: Callable[[float | None], str] = wording.points, style: str = "") -> Number:
         """The number with its deviation, unless it is the same in all runs."""
         if not self.over:
             return Number(self.part, form(self.part), style=style)
@@ -49,7 +48,7 @@ class Of(Struct, frozen=True):
 
     def count(self, name: str) -> Number:
         """One of its numbers of mentions."""
-        return self.at(attrgetter(name)).number(say.count)
+        return self.at(attrgetter(name)).number(wording.count)
 
     def rates(self) -> list[Number]:
         """Precision, recall and F1."""
@@ -94,8 +93,8 @@ def marked(numbers: Sequence[Number]) -> list[Number]:
 def over_runs(spread: Spread | None) -> Number:
     """A mean over runs, with its standard deviation."""
     if spread is None:
-        return Number(None, say.UNDEFINED)
-    return Number(spread.mean, say.spread(spread.mean, spread.std), std=spread.std)
+        return Number(None, wording.UNDEFINED)
+    return Number(spread.mean, wording.spread(spread.mean, spread.std), std=spread.std)
 
 
 # ---- intervals and tests ---------------------------------------------------------------------------
@@ -133,7 +132,7 @@ def difference(test: ScoreTest, settings: Settings) -> list[Cell]:
             style="faint",
             mark=few_mark(settings, test) if test.interval else "",
         ),
-        say.p_value(test.p if test.p_corrected is None else test.p_corrected),
+        wording.p_value(test.p if test.p_corrected is None else test.p_corrected),
         Phrase("*", "good") if test.significant else "",
     ]
 

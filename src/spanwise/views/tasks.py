@@ -10,7 +10,7 @@ from spanwise.document import given
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import Pattern, SystemScores, TaskFinding
 from spanwise.tasks import FEW_MENTIONS, tasks
-from spanwise.views import wording as say
+from spanwise.views import wording
 from spanwise.views.commands import errors_command, mapped_command, quoted
 from spanwise.views.wording import visible
 
@@ -70,7 +70,7 @@ def worded(document: Evaluation, task: TaskFinding, saved: str | None = None) ->
     return TaskWords(
         title=title,
         reason=reason,
-        gain="" if task.gain is None else f"up to {say.signed(task.gain)} F1",
+        gain="" if task.gain is None else f"up to {wording.signed(task.gain)} F1",
         command=_command(document, task, saved),
         option=_option(task),
         code=_code(document, task),
@@ -83,7 +83,7 @@ def worded(document: Evaluation, task: TaskFinding, saved: str | None = None) ->
 def _sentences(document: Evaluation, task: TaskFinding) -> tuple[str, str]:
     """What to do about a task, and why."""
     names = [visible(name) for name in task.names]
-    number = say.count(task.count)
+    number = wording.count(task.count)
     match task.kind:
         case "pattern":
             system = document.systems[task.system or ""]
@@ -92,20 +92,20 @@ def _sentences(document: Evaluation, task: TaskFinding) -> tuple[str, str]:
             return f"Teach {visible(task.system or '')} more {names[0]}.", _weakest(document, task)
         case "alias":
             gold, predicted = names
-            told = f"{say.plural(given(task.of) or 0, 'prediction')} of {visible(task.system or '')} "
+            told = f"{wording.plural(given(task.of) or 0, 'prediction')} of {visible(task.system or '')} "
             told += f"{'is' if task.of == 1 else 'are'} labeled {predicted}, which gold does not have; "
             return f"Map {predicted} to {gold}.", f"{told}{number} of them are exactly a gold {gold}."
         case "unknown":
-            told = f"{say.plural(task.count, 'prediction')} of {visible(task.system or '')}"
+            told = f"{wording.plural(task.count, 'prediction')} of {visible(task.system or '')}"
             return f"Check the label {names[0]}.", f"{told} have this label, which gold does not have."
         case "truncation":
             cut = given(document.systems[task.system or ""].truncation)
             assert cut is not None
-            after, lost = f"token {say.count(cut.after)}", f"{number} of {say.count(cut.mentions)}"
+            after, lost = f"token {wording.count(cut.after)}", f"{number} of {wording.count(cut.mentions)}"
             return (
                 f"Check whether the input of {visible(task.system or '')} is cut at {after}.",
-                f"Recall is {say.points(cut.recall_before)} before {after} of a {cut.of} and"
-                f" {say.points(cut.recall)} after it, where {lost} are missed.",
+                f"Recall is {wording.points(cut.recall_before)} before {after} of a {cut.of} and"
+                f" {wording.points(cut.recall)} after it, where {lost} are missed.",
             )
         case "copies":
             also = "sentence is" if task.count == 1 else "sentences are"
@@ -168,8 +168,8 @@ def _pattern(system: str, pattern: Pattern) -> tuple[str, str]:
     kind = {
         "BE": "wrong boundaries", "LE": "wrong labels", "FN": "missed mentions", "FP": "spurious mentions",
     }[pattern.kind]  # fmt: skip
-    reason = f"{say.count(pattern.count)} of its {say.count(pattern.of)} {kind} {are}"
-    beside = ", ".join(f"{visible(name)}: {say.count(number)}" for name, number in pattern.others.items())
+    reason = f"{wording.count(pattern.count)} of its {wording.count(pattern.of)} {kind} {are}"
+    beside = ", ".join(f"{visible(name)}: {wording.count(number)}" for name, number in pattern.others.items())
     return title, f"{reason} ({beside})." if beside and len(pattern.others) <= MOST_NAMED else f"{reason}."
 
 
@@ -182,14 +182,14 @@ def _weakest(document: Evaluation, task: TaskFinding) -> str:
     """Why a label is a task: its score, its mentions in training, and those never seen there."""
     (label,) = task.names
     cell = document.systems[task.system or ""].exact.labels[label]
-    parts = [f"Weakest label, {say.points(cell.f1)} F1"]
+    parts = [f"Weakest label, {wording.points(cell.f1)} F1"]
     training = document.dataset.train_labels
     never = (document.dataset.tough or {}).get("UNSEEN-TOKENS")
     if training:
-        parts.append(f"training has {say.count(training.get(label, 0))} of them")
+        parts.append(f"training has {wording.count(training.get(label, 0))} of them")
     if never is not None and label in never.labels:
-        number = say.count(never.labels[label].mentions)
-        parts.append(f"{number} of the {say.count(cell.gold)} in the test set were never seen there")
+        number = wording.count(never.labels[label].mentions)
+        parts.append(f"{number} of the {wording.count(cell.gold)} in the test set were never seen there")
     return f"{parts[0]}; {' and '.join(parts[1:])}." if len(parts) > 1 else f"{parts[0]}."
 
 

@@ -11,8 +11,7 @@ from spanwise.document import given
 from spanwise.document.scores import BucketLead
 from spanwise.document.study import AttributeWise, BlockTest, ModelWise, PairedTest, SelfDiagnosis, Study
 from spanwise.statistics import LEVEL
-from spanwise.views import Section, cells, tabled
-from spanwise.views import wording as say
+from spanwise.views import Section, cells, tabled, wording
 from spanwise.views.buckets import BucketContents, bucket_contents, bucket_legend
 from spanwise.views.cells import (
     EVERYWHERE,
@@ -87,9 +86,9 @@ def average(document: Study) -> list[Number]:
 def by_model(document: Study, short: bool) -> Iterator[Section]:
     """Systems by attributes: rank correlation with the bucket number and deviation over buckets."""
     table = document.analyses.model_wise
-    score = say.study_score(document.analyses)
+    score = wording.study_score(document.analyses)
     rows: list[list[Cell]] = [
-        [Phrase(say.attribute(name), "strong"), *(_both(row.get(name)) for row in table.values())]
+        [Phrase(wording.attribute(name), "strong"), *(_both(row.get(name)) for row in table.values())]
         for name in inner_keys(table)
     ]
     shown = cells.matrix("attribute", table, rows)
@@ -114,8 +113,8 @@ def by_model(document: Study, short: bool) -> Iterator[Section]:
 
 def _both(row: ModelWise | None) -> Cell:
     if row is None:
-        return Phrase(say.UNDEFINED, "faint")
-    words = f"{say.correlation(row.spearman.get('mean'))} / {say.points(row.std.get('mean'))}"
+        return Phrase(wording.UNDEFINED, "faint")
+    words = f"{wording.correlation(row.spearman.get('mean'))} / {wording.points(row.std.get('mean'))}"
     # Brackets mark without colour what grey marks with it.
     return Phrase(f"({words})", "faint") if greyed(row) else words
 
@@ -134,17 +133,17 @@ def _model_wise(
     """S^ρ and S^σ of every system on one dataset, or their means, after the system's score if it is known."""
     table = document.analyses.model_wise
     columns: list[Sequence[Number]] = [scores] if scores else []
-    header = [say.study_score(document.analyses)] if scores else []
+    header = [wording.study_score(document.analyses)] if scores else []
     for attribute in inner_keys(table):
         parts = [row.get(attribute) for row in table.values()]
         weak = [part is None or _weak(part, key) for part in parts]
-        for sign, field, form in (("Sρ", "spearman", say.correlation), ("Sσ", "std", say.points)):
+        for sign, field, form in (("Sρ", "spearman", wording.correlation), ("Sσ", "std", wording.points)):
             values = [None if part is None else getattr(part, field).get(key) for part in parts]
             numbers = [
                 Number(value, form(value), weak=grey) for value, grey in zip(values, weak, strict=True)
             ]
             columns.append(_largest(numbers))
-            header.append(f"{say.attribute(attribute, short=short)} {sign}")
+            header.append(f"{wording.attribute(attribute, short=short)} {sign}")
     return header, [[system, *(column[at] for column in columns)] for at, system in enumerate(table)]
 
 
@@ -174,13 +173,13 @@ def by_attribute(document: Study, short: bool) -> Iterator[Section]:
         for attribute, row in attributes.items():
             weak = greyed(row)
             style = "faint" if weak else ""
-            rho = Number(row.rho1, say.correlation(row.rho1).removeprefix("+"), weak=weak, style=style)
+            rho = Number(row.rho1, wording.correlation(row.rho1).removeprefix("+"), weak=weak, style=style)
             rows.append(
                 [
-                    Phrase(dataset, "strong"), say.attribute(attribute, short=short),
+                    Phrase(dataset, "strong"), wording.attribute(attribute, short=short),
                     _plain(row.zeta), replace(rho, text=f"({rho.text})") if weak else rho, rho,
-                    Number(row.rho2, say.correlation(row.rho2), weak=weak, style=style),
-                    Number(row.sigma, say.points(row.sigma), weak=weak, style=style),
+                    Number(row.rho2, wording.correlation(row.rho2), weak=weak, style=style),
+                    Number(row.sigma, wording.points(row.sigma), weak=weak, style=style),
                     cells.p_value(differing(row)),
                 ]
             )  # fmt: skip
@@ -191,7 +190,7 @@ def by_attribute(document: Study, short: bool) -> Iterator[Section]:
     ]  # fmt: skip
     caption = (
         "Attribute-wise: mean value ζ, mean absolute (ρ¹) and signed (ρ²) rank correlation of "
-        f"{say.study_score(document.analyses)} with the bucket number and mean deviation σ over models."
+        f"{wording.study_score(document.analyses)} with the bucket number and mean deviation σ over models."
         " Grey or in brackets: the buckets cannot be told apart (test over units, p ≥ .05)."
     )
     note = "what drives difficulty, mean over models · p: do buckets differ?"
@@ -207,7 +206,7 @@ def friedman(document: Study, short: bool) -> Section:
     )
     rows: list[list[Cell]] = [
         [
-            kind, name, say.attribute(attribute, short=short), cells.count(given(row.friedman.blocks)),
+            kind, name, wording.attribute(attribute, short=short), cells.count(given(row.friedman.blocks)),
             _plain(row.friedman.statistic), _small(row.friedman),
         ]
         for kind, table in tests
@@ -239,18 +238,18 @@ def friedman_matrix(
         f"p of Friedman's test over buckets for every {kind}, blocks being {blocks} (Fu, Liu and Neubig"
         f" 2020). Grey or in brackets: p ≥ .05. {DEPENDENT}"
     )
-    header = (kind, *(say.attribute(name, short=short) for name in attributes))
+    header = (kind, *(wording.attribute(name, short=short) for name in attributes))
     return tabled(f"friedman_{kind}s", f"Friedman's tests by {kind}", header, rows, caption)
 
 
 def _small(test: BlockTest | PairedTest | None) -> Number:
     if test is None:
-        return Number(None, say.UNDEFINED)
-    return Number(test.p, say.small_p(test.p), weak=test.p is None or not test.p < LEVEL)
+        return Number(None, wording.UNDEFINED)
+    return Number(test.p, wording.small_p(test.p), weak=test.p is None or not test.p < LEVEL)
 
 
 def _plain(value: float | None) -> Number:
-    return Number(value, say.plain(value))
+    return Number(value, wording.plain(value))
 
 
 # ---- where systems are weak, and where one leads ---------------------------------------------------
@@ -261,16 +260,16 @@ def self_diagnosis(document: Study, short: bool) -> Iterator[Section]:
     table = document.analyses.bucket_wise.self_
     rows: list[list[Cell]] = [
         [
-            system, dataset, say.attribute(attribute, short=short),
-            row.worst or say.UNDEFINED, cells.points(given(row.worst_f1)),
-            row.best or say.UNDEFINED, cells.points(given(row.best_f1)),
+            system, dataset, wording.attribute(attribute, short=short),
+            row.worst or wording.UNDEFINED, cells.points(given(row.worst_f1)),
+            row.best or wording.UNDEFINED, cells.points(given(row.best_f1)),
             cells.points(row.gap), cells.p_value(row.wilcoxon.p if row.wilcoxon else None),
         ]
         for system, datasets in table.items()
         for dataset, attributes in datasets.items()
         for attribute, row in attributes.items()
     ]  # fmt: skip
-    score = say.study_score(document.analyses)
+    score = wording.study_score(document.analyses)
     ends = ("worst", f"worst {score}", "best", f"best {score}")
     paper = cells.table(("system", "dataset", "attribute", *ends, "gap", "p"), rows, PAPER)
     caption = (
@@ -281,7 +280,7 @@ def self_diagnosis(document: Study, short: bool) -> Iterator[Section]:
     groups = []
     for system, datasets in table.items():
         lines: list[list[Cell]] = [
-            [Phrase(say.attribute(name), "strong"), *(_gap(row.get(name)) for row in datasets.values())]
+            [Phrase(wording.attribute(name), "strong"), *(_gap(row.get(name)) for row in datasets.values())]
             for name in inner_keys(datasets)
         ]
         groups.append([cells.matrix(system, datasets, lines)])
@@ -291,9 +290,9 @@ def self_diagnosis(document: Study, short: bool) -> Iterator[Section]:
 
 def _gap(row: SelfDiagnosis | None) -> Cell:
     if row is None:
-        return Phrase(say.UNDEFINED, "faint")
-    ends = f"{row.worst or say.UNDEFINED} → {row.best or say.UNDEFINED} "
-    return Phrases((Phrase(ends, "faint"), Phrase(say.points(row.gap), "strong")))
+        return Phrase(wording.UNDEFINED, "faint")
+    ends = f"{row.worst or wording.UNDEFINED} → {row.best or wording.UNDEFINED} "
+    return Phrases((Phrase(ends, "faint"), Phrase(wording.points(row.gap), "strong")))
 
 
 def worst_against_best(document: Study, short: bool) -> Section:
@@ -303,7 +302,7 @@ def worst_against_best(document: Study, short: bool) -> Section:
         for attribute, row in attributes.items():
             test = given(row.wilcoxon)
             if test is not None:
-                name, pairs = say.attribute(attribute, short=short), cells.count(given(test.pairs))
+                name, pairs = wording.attribute(attribute, short=short), cells.count(given(test.pairs))
                 rows.append([system, name, pairs, _plain(test.statistic), _small(test)])
     caption = (
         "fu20-wilcoxon: signed-rank tests of the worst against the best bucket over datasets × runs"
@@ -317,10 +316,10 @@ def worst_against_best(document: Study, short: bool) -> Section:
 def comparative_diagnosis(document: Study, short: bool) -> Iterator[Section]:
     """Where the first system of every pair leads most and least."""
     pairs = document.analyses.bucket_wise.comparative
-    score = say.study_score(document.analyses)
+    score = wording.study_score(document.analyses)
     rows: list[list[Cell]] = [
         [
-            *pair.systems, dataset, say.attribute(attribute, short=short), *_lead(leads.best),
+            *pair.systems, dataset, wording.attribute(attribute, short=short), *_lead(leads.best),
             *_lead(leads.worst), cells.signed(leads.beta),
         ]
         for pair in pairs
@@ -342,11 +341,11 @@ def comparative_diagnosis(document: Study, short: bool) -> Iterator[Section]:
         for name in names:
             leads = [attributes.get(name) for attributes in pair.datasets.values()]
             both = [
-                Phrase(say.UNDEFINED, "faint") if one is None
+                Phrase(wording.UNDEFINED, "faint") if one is None
                 else Phrases((*_end(one.best, "good"), Phrase("  "), *_end(one.worst, "bad")))
                 for one in leads
             ]  # fmt: skip
-            lines.append([Phrase(say.attribute(name), "strong"), *both])
+            lines.append([Phrase(wording.attribute(name), "strong"), *both])
         title = Flow([pair_names(*pair.systems, "strong").parts])
         table = cells.matrix("attribute", pair.datasets, lines)
         groups.append([title, table, *_differing(pair.wilcoxon)])
@@ -356,33 +355,33 @@ def comparative_diagnosis(document: Study, short: bool) -> Iterator[Section]:
 
 def _lead(lead: BucketLead | None) -> list[Cell]:
     if lead is None:
-        return [say.UNDEFINED, *(Number(None, say.UNDEFINED) for _ in range(3))]
+        return [wording.UNDEFINED, *(Number(None, wording.UNDEFINED) for _ in range(3))]
     values = [cells.points(given(score)) for score in (lead.first, lead.second)]
     return [lead.bucket, cells.signed(lead.difference), *values]
 
 
 def _end(lead: BucketLead | None, style: str) -> tuple[Phrase, ...]:
     if lead is None:
-        return (Phrase(say.UNDEFINED, "faint"),)
-    return Phrase(f"{lead.bucket} ", "faint"), Phrase(say.signed(lead.difference), style)
+        return (Phrase(wording.UNDEFINED, "faint"),)
+    return Phrase(f"{lead.bucket} ", "faint"), Phrase(wording.signed(lead.difference), style)
 
 
 def _differing(tests: Mapping[str, Mapping[str, PairedTest]]) -> list[Block]:
     """The buckets that differ significantly over datasets and runs, or why none does."""
     tested = [
-        (p, f"{say.attribute(name)} {bucket}", test)
+        (p, f"{wording.attribute(name)} {bucket}", test)
         for name, buckets in tests.items()
         for bucket, test in buckets.items()
         for p in [test.p if test.p_corrected is UNSET else test.p_corrected]
         if p is not None
     ]
-    real = [[Phrase(f"{words} ({say.p_value(p)})")] for p, words, _ in tested if p < LEVEL]
+    real = [[Phrase(f"{words} ({wording.p_value(p)})")] for p, words, _ in tested if p < LEVEL]
     if real:
         return [Flow([[Phrase("fu20-wilcoxon, corrected p: ", "faint"), *real[0]], *real[1:]])]
     if not tested:
         return []
     p, _, test = min(tested, key=lambda row: row[0])
-    why = f"; {test.note}" if test.note else f", smallest corrected p {say.p_value(p)}"
+    why = f"; {test.note}" if test.note else f", smallest corrected p {wording.p_value(p)}"
     return [cells.note(f"fu20-wilcoxon: no bucket differs significantly{why}", "faint")]
 
 
@@ -393,7 +392,7 @@ def wilcoxon(document: Study, short: bool) -> Section:
         if pair.overall:
             rows.append([*pair.systems, "overall", "all", *_test(pair.overall)])
         for attribute, tests in pair.wilcoxon.items():
-            name = say.attribute(attribute, short=short)
+            name = wording.attribute(attribute, short=short)
             rows += [[*pair.systems, name, bucket, *_test(test)] for bucket, test in tests.items()]
     numbers = ("difference", "pairs", "statistic", "p", "corrected p")
     caption = (
@@ -427,7 +426,7 @@ def buckets(document: Study) -> Iterator[Section]:
         parts = list(by_dataset.items())
         if len({tuple(contents) for contents in by_dataset.values()}) == 1 < len(parts):
             parts = [("all", parts[0][1])]
-        rows += [([say.attribute(name), dataset], contents) for dataset, contents in parts]
+        rows += [([wording.attribute(name), dataset], contents) for dataset, contents in parts]
     titles = ["attribute", "dataset"]
     if len({dataset for (_, dataset), _ in rows}) == 1:
         titles, rows = titles[:1], [(names[:1], contents) for names, contents in rows]
@@ -443,8 +442,8 @@ def rank_flips(document: Study) -> Iterator[Section]:
     rows: list[list[Cell]] = [
         [
             flip.dataset, slice_words(flip), cells.count(flip.gold),
-            flip.overall, say.signed(flip.lead), cells.points(flip.lead),
-            Phrase(flip.here, "strong"), Phrase(say.signed(flip.reversal), "strong"),
+            flip.overall, wording.signed(flip.lead), cells.points(flip.lead),
+            Phrase(flip.here, "strong"), Phrase(wording.signed(flip.reversal), "strong"),
             cells.points(flip.reversal),
         ]
         for flip in flips
@@ -482,14 +481,14 @@ def pays(document: Study, short: bool) -> Section:
             rows.append([*pair.systems, dataset, cells.signed(gain), *map(_plain, values)])
         if pair.pays:
             trends = [pair.pays[name].statistic if name in pair.pays else None for name in attributes]
-            correlations = [Number(value, say.correlation(value)) for value in trends]
+            correlations = [Number(value, wording.correlation(value)) for value in trends]
             rows.append([*pair.systems, "Spearman", Number(None, ""), *correlations])
     caption = (
-        f"Where a choice pays: {say.study_score(document.analyses)} of the first system less that of the"
+        f"Where a choice pays: {wording.study_score(document.analyses)} of the first system less that of the"
         " second on every dataset beside ζ, the mean value of every attribute, and Spearman's correlation of"
         " the two over datasets."
     )
-    names = [f"ζ {say.attribute(name, short=short)}" for name in attributes]
+    names = [f"ζ {wording.attribute(name, short=short)}" for name in attributes]
     header = ("first", "second", "dataset", "gain", *names)
     return tabled("pays", "Where a choice pays", header, rows, caption)
 
@@ -508,8 +507,8 @@ def factors(document: Study) -> Section:
         for step in group.steps
     ]  # fmt: skip
     caption = (
-        f"Gain in {say.study_score(document.analyses)} over the lowest value of a factor, among systems that"
-        " are equal in all other factors."
+        f"Gain in {wording.study_score(document.analyses)} over the lowest value of a factor, among systems"
+        " that are equal in all other factors."
     )
     header = ("factor", "others", "system", "value", *datasets, "mean")
     return tabled("factors", "Factors", header, rows, caption)

@@ -20,9 +20,8 @@ from spanwise.document.loading import as_document
 from spanwise.document.scores import PRIMARY, Comparison, Finding, ScoreTest, SystemScores
 from spanwise.document.study import DatasetTest, PairDiagnosis, PlanNotes, Study, StudySettings
 from spanwise.findings import lead_finding
-from spanwise.views import has_view, sentences, silver
+from spanwise.views import has_view, sentences, silver, wording
 from spanwise.views import view as view_of
-from spanwise.views import wording as say
 from spanwise.views.cells import Clause, joined, literal, words
 from spanwise.views.inputs import pairing
 from spanwise.views.standing import decides, family_of, tested_on, turned
@@ -98,7 +97,7 @@ MANY_COPIES = 0.1  # the share of sentences from which copies are named under th
 
 def selected(findings: Iterable[Finding]) -> list[str]:
     """The sentence that the scores of weak slices are biased, if one of the findings is such a slice."""
-    return [say.SELECTED] if any(row.kind == "slice" for row in findings) else []
+    return [wording.SELECTED] if any(row.kind == "slice" for row in findings) else []
 
 
 # ---- one dataset -----------------------------------------------------------------------------------
@@ -137,17 +136,17 @@ def _alone(name: str, part: DatasetRuns, score: float | None, settings: Settings
     primary = settings.primary or "f1"
     helped = primary == "f1" and silver.helped(part, [name])
     runs = list((silver.with_judge(part) if helped else part).runs[name].values())
-    scored = f"{say.points(score)} {say.SCORED[primary]}"
+    scored = f"{wording.points(score)} {wording.SCORED[primary]}"
     ends = runs[0].primary_ends(primary) if len(runs) == 1 else None
     if len(runs) > 1:
         scored += f", the mean of {len(runs)} runs"
     unit = settings.unit or "unit"
-    over = say.plural(settings.units, unit) if settings.units else f"{unit}s"
+    over = wording.plural(settings.units, unit) if settings.units else f"{unit}s"
     test = f"{_level(settings)} interval over {over}{sentences.blocks(settings)}" if ends else ""
     if helped:
         unreliable = silver.unreliable(runs[0].silver, unit)
         test = f"{test} with gold, corrected by the judge{unreliable} · {silver.alone(part, [name])}"
-    between = f", between {say.points(ends[0])} and {say.points(ends[1])}" if ends else ""
+    between = f", between {wording.points(ends[0])} and {wording.points(ends[1])}" if ends else ""
     return Verdict(sentence=words(f"{{}} scores {scored}{between}.", name), test=test)
 
 
@@ -175,7 +174,7 @@ def of_pair(
     if comparison.identical:
         return Verdict(sentence=words("{} and {} give the same predictions.", first, second))
     leader, other = (first, second) if test.difference >= 0 else (second, first)
-    by = f"{say.points(abs(test.difference))} {say.DIFFERENCES[primary]}"
+    by = f"{wording.points(abs(test.difference))} {wording.DIFFERENCES[primary]}"
     if test.significant or not others:
         sentence = pair_sentence(
             leader,
@@ -205,9 +204,11 @@ def _turned(comparison: Comparison, first: str) -> ScoreTest | None:
 def _untested(means: Mapping[str, float | None], first: str, second: str, rank: str, primary: str) -> Clause:
     one, other = means[first], means[second]
     if one is None or other is None:
-        score = say.SCORED[primary]
-        return words(f"{{}} scores {say.points(one)} {score}, {{}} {say.points(other)}.", first, second)
-    by = f"{say.points(one - other)} {say.DIFFERENCES[primary]}"
+        score = wording.SCORED[primary]
+        return words(
+            f"{{}} scores {wording.points(one)} {score}, {{}} {wording.points(other)}.", first, second
+        )
+    by = f"{wording.points(one - other)} {wording.DIFFERENCES[primary]}"
     return words(f"{{}} is ahead of {{}}{rank} by {by}; this was not tested.", first, second)
 
 
@@ -229,7 +230,7 @@ def pair_sentence(
         >>> str(pair_sentence("a", "b", 0.004, 0.38, "f1", significant=False))
         'a and b cannot be told apart: a is ahead by 0.4 F1 (p = .380).'
     """
-    by, chance = f"{say.points(lead)} {say.DIFFERENCES[primary]}", f"p {sentences.sentence_p(p)}"
+    by, chance = f"{wording.points(lead)} {wording.DIFFERENCES[primary]}", f"p {sentences.sentence_p(p)}"
     if significant:
         return words(f"{{}} is better than {{}}{rank} by {by}, beyond chance ({chance}).", leader, other)
     if not lead:
@@ -281,7 +282,7 @@ def _tested(comparison: Comparison, test: ScoreTest, settings: Settings | StudyS
 
 def _ends(ends: Interval | None) -> str:
     low, high = ends or (None, None)
-    return f"{say.points(low)} to {say.points(high)}"
+    return f"{wording.points(low)} to {wording.points(high)}"
 
 
 def _level(settings: Settings | StudySettings) -> str:
@@ -296,9 +297,9 @@ def _reason(comparison: Comparison, leader: str, runs: Mapping[str, Mapping[str,
     lead = lead_finding(comparison, leader)
     if lead is None or lead.path in PRIMARY.values():
         return Clause("")
-    contents = say.bucket_contents(run for system in runs.values() for run in system.values())
-    there, gain = say.part_words(lead.path, contents), _difference(lead.value, lead.path)
-    loses = say.part_words(lead.loses, contents) if lead.loses else ""
+    contents = wording.bucket_contents(run for system in runs.values() for run in system.values())
+    there, gain = wording.part_words(lead.path, contents), _difference(lead.value, lead.path)
+    loses = wording.part_words(lead.loses, contents) if lead.loses else ""
     loss = _difference(given(lead.loss), lead.loses)
     other = lead.other or ""
     if lead.even:
@@ -317,11 +318,11 @@ def _safe(text: str) -> str:
 
 
 def _difference(value: float | None, path: Sequence[str]) -> str:
-    return f"{say.signed(value)} {say.SCORES.get(path[-1], path[-1])}" if path else ""
+    return f"{wording.signed(value)} {wording.SCORES.get(path[-1], path[-1])}" if path else ""
 
 
 def _positive(difference: str) -> str:
-    return difference.replace(say.MINUS, "+", 1)
+    return difference.replace(wording.MINUS, "+", 1)
 
 
 def _contribution(comparison: Comparison, leader: str, lead: Finding) -> float | None:
@@ -349,16 +350,16 @@ def _of_datasets(study: Study) -> Verdict:
     """The answer of a study of several datasets: the two systems with the highest mean over all of them."""
     primary, means = study.settings.primary or "f1", means_over_datasets(study)
     order = list(lettering(means))
-    number = say.plural(len(study.datasets), "dataset")
+    number = wording.plural(len(study.datasets), "dataset")
     if not order:
         return Verdict(sentence=literal(f"No system has scores on all of {number}."))
     first = order[0]
     if len(order) == 1:
-        scored = f"{say.points(means[first])} {say.SCORED[primary]}"
+        scored = f"{wording.points(means[first])} {wording.SCORED[primary]}"
         return Verdict(sentence=words(f"{{}} scores {scored}, the mean over {number}.", first))
     first, second = _asked(study.datasets.values(), order)
     next_best = ", the next best," if len(order) > 2 and [first, second] == order[:2] else ""
-    by = f"{say.points((means[first] or 0.0) - (means[second] or 0.0))} {say.DIFFERENCES[primary]}"
+    by = f"{wording.points((means[first] or 0.0) - (means[second] or 0.0))} {wording.DIFFERENCES[primary]}"
     return Verdict(
         sentence=_over_datasets(study, first, second, next_best, by),
         test=_tested_in(study, first, second),
@@ -451,24 +452,24 @@ def _checks(document: ScoreGrid) -> Iterator[str]:
     assert settings is not None
     several = len(document.datasets) > 1
     if isinstance(document, Evaluation | Study):
-        hints = list(map(say.visible, document.hints or ()))
+        hints = list(map(wording.visible, document.hints or ()))
         most = MOST_HINTS if len(hints) > MOST_HINTS + 1 else len(hints)
         yield from hints[:most]
         if len(hints) > most:
             yield f"{len(hints) - most:,} more such hints are in the JSON (hints)."
     for name, part in document.datasets.items():
-        where = f"{say.visible(name)}: " if several else ""
+        where = f"{wording.visible(name)}: " if several else ""
         yield from (f"{where}{text}" for text in _unknown_labels(part))
         yield from (f"{where}{text}" for text in _copied(part))
         if isinstance(document, Evaluation) and len(part.runs) > 2:  # of two, the answer itself says it
             for row in part.comparisons:
                 if row.identical:
-                    yield f"{' and '.join(map(say.visible, row.systems))} give the same predictions."
+                    yield f"{' and '.join(map(wording.visible, row.systems))} give the same predictions."
     yield from pairing(document.inputs)
     yield from _units(document, settings)
     if isinstance(document, Study) and document.plan:
         if document.plan.missing:
-            runs = say.plural(len(document.plan.missing), "run")
+            runs = wording.plural(len(document.plan.missing), "run")
             yield f"{runs} of this study {'is' if len(document.plan.missing) == 1 else 'are'} missing."
         yield from _copies(document.plan)
 
@@ -488,7 +489,7 @@ def _copied(part: DatasetRuns) -> Iterator[str]:
 def _copies(plan: PlanNotes) -> Iterator[str]:
     """Runs that are the file of another run, which may have been put there twice by mistake."""
     if plan.identical:
-        row = {key: say.visible(str(value)) for key, value in plan.identical[0].items()}
+        row = {key: wording.visible(str(value)) for key, value in plan.identical[0].items()}
         first, of = f"run {row['run']} of {row['system']}", f"those of run {row['same_as']}"
         if len(plan.identical) == 1:
             yield f"The predictions of {first} are {of}; copies count once."
@@ -496,7 +497,7 @@ def _copies(plan: PlanNotes) -> Iterator[str]:
             copied = f"the predictions of {first} are {of}"
             yield f"{len(plan.identical)} runs are copies, which count once: {copied}, and so on."
     for shared in plan.shared[:MOST_NAMED]:
-        named = [f"{say.visible(system)} (run {say.visible(run)})" for system, run in shared.runs]
+        named = [f"{wording.visible(system)} (run {wording.visible(run)})" for system, run in shared.runs]
         yield f"{' and '.join(named)} have the same predictions."
 
 
@@ -509,13 +510,14 @@ def _unknown_labels(part: DatasetRuns) -> Iterator[str]:
         if unknown and any(row.gold for row in labels.values()):
             first = sorted(unknown, key=lambda label: label not in meant)[:MOST_NAMED]
             named = ", ".join(
-                say.visible(label) + (f" (mostly {say.visible(meant[label])})" if label in meant else "")
+                wording.visible(label)
+                + (f" (mostly {wording.visible(meant[label])})" if label in meant else "")
                 for label in first
             )
             more = " …" if len(unknown) > MOST_NAMED else ""
-            number = say.plural(sum(unknown.values()), "prediction")
+            number = wording.plural(sum(unknown.values()), "prediction")
             have = "has a label" if sum(unknown.values()) == 1 else "have labels"
-            yield f"{number} of {say.visible(name)} {have} that gold lacks: {named}{more}."
+            yield f"{number} of {wording.visible(name)} {have} that gold lacks: {named}{more}."
 
 
 def _units(document: ScoreGrid, settings: Settings | StudySettings) -> Iterator[str]:
@@ -530,6 +532,6 @@ def _units(document: ScoreGrid, settings: Settings | StudySettings) -> Iterator[
             "(--documents FIELD or --unit block:20)."
         )
     if settings.few_units and number is not None:
-        yield f"There are only {say.plural(number, unit)}: intervals and tests are unreliable."
+        yield f"There are only {wording.plural(number, unit)}: intervals and tests are unreliable."
     elif isinstance(document, Evaluation):
-        yield from (f"{say.capital(text)}." for text in say.carried(document.systems, unit))
+        yield from (f"{wording.capital(text)}." for text in wording.carried(document.systems, unit))

@@ -19,7 +19,7 @@ from spanwise.reports.terminal._layout import (
 )
 from spanwise.reports.terminal._tasks import tasks
 from spanwise.reports.terminal._view import sections_lines
-from spanwise.views import wording as say
+from spanwise.views import wording
 from spanwise.views.evaluation import evaluation_sections, left_out
 from spanwise.views.points import Points, shown_points
 from spanwise.views.systems import ShownSystems
@@ -94,4 +94,4 @@ def _data(document: Evaluation, width: int, seconds: float | None) -> list[Scree
 def made_with(document: Evaluation | Study, seconds: float | None) -> str:
     """The version of the program, and how long the computation took."""
     took = "" if seconds is None else f" · evaluated in {seconds:.1f} s"
-    return f"spanwise {say.visible(document.spanwise)}{took}"
+    return f"spanwise {wording.visible(document.spanwise)}{took}"

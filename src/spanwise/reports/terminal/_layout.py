@@ -18,7 +18,7 @@ from spanwise.document.study import Study
 from spanwise.intervals import FEW_UNITS
 from spanwise.reports._document import short_signature
 from spanwise.reports.widths import cell_len, cut_to
-from spanwise.views import wording as say
+from spanwise.views import wording
 from spanwise.views.cells import Column as Column
 from spanwise.views.commands import errors_command
 from spanwise.views.commands import quoted as _quoted
@@ -385,7 +385,7 @@ def legend(
     """
     rows: list[list[ScreenCell]] = []
     for names, buckets in tables:
-        entries = [_legend_entry(name, words) for name, words in buckets if words != say.visible(name)]
+        entries = [_legend_entry(name, words) for name, words in buckets if words != wording.visible(name)]
         if entries:
             rows.append([*(text(name) for name in names), packed(entries, join="  ")])
     if not rows:
@@ -396,7 +396,7 @@ def legend(
 
 
 def _legend_entry(name: str, words: str) -> ScreenLine:
-    return [(f"{say.visible(name)} ", "faint"), (say.upper_bound(words), "")]
+    return [(f"{wording.visible(name)} ", "faint"), (wording.upper_bound(words), "")]
 
 
 # ---- the files at the top, the next steps and the signature at the end -----------------------------
@@ -456,26 +456,26 @@ def _facts(row: Input, dataset: DatasetFacts | None, systems: Mapping[str, Syste
         facts.append(text(row.system, "strong"))
     if row.role != "predicted":
         sizes = ((row.sentences, "sentence"), (row.tokens, "token"))
-        facts += [text(say.plural(number, noun)) for number, noun in sizes if number]
+        facts += [text(wording.plural(number, noun)) for number, noun in sizes if number]
     if row.role != "train" and row.mentions is not None:
-        facts.append(text(say.plural(row.mentions, "mention")))
+        facts.append(text(wording.plural(row.mentions, "mention")))
     if row.role == "gold":
         if dataset is not None and dataset.labels:
-            facts.append(text(say.plural(len(dataset.labels), "label")))
+            facts.append(text(wording.plural(len(dataset.labels), "label")))
         if row.scheme:
             facts.append(text(row.scheme))
     if row.role == "train" and dataset is not None:
         facts += _unseen(dataset)
     if row.repairs:
         rule = f" ({row.repair} rule)" if row.repair else ""
-        facts.append(_warned(f"{say.plural(row.repairs, 'impossible tag')} repaired{rule}"))
+        facts.append(_warned(f"{wording.plural(row.repairs, 'impossible tag')} repaired{rule}"))
     if row.role == "predicted" and row.system and row.system in systems:
         facts += _foreign(systems[row.system])
     facts += aligned(row.alignment)
     if row.dropped:
-        facts.append(text(f"{say.plural(row.dropped, 'mention')} left out by label"))
+        facts.append(text(f"{wording.plural(row.dropped, 'mention')} left out by label"))
     if row.merged:
-        facts.append(text(f"{say.plural(row.merged, 'mention')} merged with another"))
+        facts.append(text(f"{wording.plural(row.merged, 'mention')} merged with another"))
     facts += [_warned(note) for note in row.notes]
     return facts
 
@@ -487,8 +487,8 @@ def _foreign(system: SystemScores) -> list[ScreenLine]:
     if not rows or not any(cell.gold for cell in labels.values()):
         return []
     number = sum(cell.predicted for cell in rows.values())
-    names = ", ".join(say.visible(name) for name in list(rows)[:4]) + (" …" if len(rows) > 4 else "")
-    return [_warned(f"{say.plural(number, 'mention')} of labels not in gold: {names}")]
+    names = ", ".join(wording.visible(name) for name in list(rows)[:4]) + (" …" if len(rows) > 4 else "")
+    return [_warned(f"{wording.plural(number, 'mention')} of labels not in gold: {names}")]
 
 
 def aligned(report: Alignment | None) -> list[ScreenLine]:
@@ -497,16 +497,16 @@ def aligned(report: Alignment | None) -> list[ScreenLine]:
         return []
     facts = [text(f"aligned by {report.how}")]
     if report.changed_tokens:
-        sentences = say.plural(report.changed_sentences, "sentence")
-        facts.append(_warned(f"{say.plural(report.changed_tokens, 'token')} differ in {sentences}"))
+        sentences = wording.plural(report.changed_sentences, "sentence")
+        facts.append(_warned(f"{wording.plural(report.changed_tokens, 'token')} differ in {sentences}"))
     crossing = report.crossing or 0
     if report.crossing is not UNSET:
         facts.append(text("sentence boundaries differ"))
     if crossing:
-        end = f"{say.plural(crossing, 'mention')} crossed the end of a gold sentence, counted as spurious"
+        end = f"{wording.plural(crossing, 'mention')} crossed the end of a gold sentence, counted as spurious"
         facts.append(_warned(end))
     if report.unplaced > crossing:
-        unplaced = say.plural(report.unplaced - crossing, "mention")
+        unplaced = wording.plural(report.unplaced - crossing, "mention")
         facts.append(_warned(f"{unplaced} could not be placed, counted as spurious"))
     return facts
 
@@ -514,11 +514,11 @@ def aligned(report: Alignment | None) -> list[ScreenLine]:
 def _unseen(dataset: DatasetFacts) -> list[ScreenLine]:
     facts: list[ScreenLine] = []
     unseen = (dataset.tough or {}).get("UNSEEN-TOKENS")
-    if unseen is not None and say.defined(unseen.overall.share):
-        facts.append(text(f"{say.percent(unseen.overall.share)} of gold mentions never seen in training"))
+    if unseen is not None and wording.defined(unseen.overall.share):
+        facts.append(text(f"{wording.percent(unseen.overall.share)} of gold mentions never seen in training"))
     if dataset.duplicates_with_train:
         facts.append(
-            _warned(f"{say.plural(dataset.duplicates_with_train, 'test sentence')} also in training")
+            _warned(f"{wording.plural(dataset.duplicates_with_train, 'test sentence')} also in training")
         )
     return facts
 
@@ -529,7 +529,7 @@ def _warned(words: str) -> ScreenLine:
 
 def around(std: float | None) -> ScreenLine:
     """A standard deviation over runs, shown after the mean; empty if there is none."""
-    return [(f" ±{say.points(std)}", "faint")] if say.defined(std) else []
+    return [(f" ±{wording.points(std)}", "faint")] if wording.defined(std) else []
 
 
 def few_units(document: Evaluation, width: int) -> list[ScreenLine]:
@@ -538,9 +538,9 @@ def few_units(document: Evaluation, width: int) -> list[ScreenLine]:
     if not settings.resamples:
         return []
     if settings.few_units:
-        words = [f"† few {settings.unit}s: intervals rest on {say.plural(settings.units, settings.unit)}"]
+        words = [f"† few {settings.unit}s: intervals rest on {wording.plural(settings.units, settings.unit)}"]
     else:
-        words = [say.capital(carried) for carried in say.carried(document.systems, settings.unit)]
+        words = [wording.capital(carried) for carried in wording.carried(document.systems, settings.unit)]
         if any(few_mark(settings, cell) for cell in _shown_cells(document)):
             words.append(f"† fewer than {FEW_UNITS} {settings.unit}s contain it: the interval is unreliable")
     return [line for text in words for line in ([], *sentence(text, width, style="faint"))]
@@ -580,7 +580,7 @@ def next_steps(
     steps = [*_errors_to_read(document, again)] if isinstance(document, Evaluation) else []
     trained = any(row.role == "train" for row in document.inputs)
     if not trained and again.startswith("spanwise evaluate "):
-        steps.append((f"{say.visible(again)} --train FILE", "what training never showed"))
+        steps.append((f"{wording.visible(again)} --train FILE", "what training never showed"))
     result = next((path for path in saved if str(path).endswith(".json")), None)
     paged = any(str(path).endswith(".html") for path in saved)
     study = isinstance(document, Study)
@@ -591,11 +591,13 @@ def next_steps(
         steps.append((f"spanwise table {_quoted(result)} labels", "for a paper: LaTeX, Markdown or CSV"))
     elif not paged:
         page = "--json study.json" if study else "--html report.html"
-        steps.append((f"{say.visible(again)} {page}", "to report it" if study else "interactive, one file"))
+        steps.append(
+            (f"{wording.visible(again)} {page}", "to report it" if study else "interactive, one file")
+        )
     if result is not None and study:
         steps.append((f"spanwise paper {_quoted(result)} -o paper/", "table, figure and tests in LaTeX"))
     if not full and (isinstance(document, Study) or len(document.systems) > 1):
-        steps.append((f"{say.visible(again)} --full", "all tables"))
+        steps.append((f"{wording.visible(again)} --full", "all tables"))
     lines = heading("Next", "", width)
     for call, note in steps:
         if cell_len(call) + cell_len(note) + 7 <= width:
@@ -615,9 +617,9 @@ def _errors_to_read(document: Evaluation, command: str) -> Iterator[tuple[str, s
         if costly is None:
             chosen, number = _largest_confusion(document.systems[first].confusion)
         else:
-            chosen = f" --kind {_quoted(say.OUTCOMES[costly.path[1]])}"
+            chosen = f" --kind {_quoted(wording.OUTCOMES[costly.path[1]])}"
             number = int(costly.count or 0)
-        yield f"{call}{chosen}", say.plural(number, "error") if chosen else "every error in its sentence"
+        yield f"{call}{chosen}", wording.plural(number, "error") if chosen else "every error in its sentence"
 
 
 def command_lines(command: str, width: int, *, indent: int = 4, rest: int = 4) -> list[ScreenLine]:

@@ -9,8 +9,7 @@ from spanwise.document.study import PlanNotes, Study
 from spanwise.reports.terminal._layout import ScreenLine, and_more, flow, heading, sentence, text
 from spanwise.reports.terminal._view import section_lines, sections_lines
 from spanwise.reports.widths import cell_len
-from spanwise.views import Section, study
-from spanwise.views import wording as say
+from spanwise.views import Section, study, wording
 from spanwise.views.evaluation import evaluation_sections, left_out
 from spanwise.views.shown import ShownDataset, study_shown
 from spanwise.views.systems import ShownSystems
@@ -27,10 +26,10 @@ def inputs(document: Study, width: int, seconds: float | None, *, notes: bool) -
     took = "" if seconds is None else f" · evaluated in {seconds:.1f} s"
     _, *table = section_lines(study.data(document), width)[1:]
     return [
-        *heading("Data", f"spanwise {say.visible(document.spanwise)}{took}", width),
+        *heading("Data", f"spanwise {wording.visible(document.spanwise)}{took}", width),
         *table,
         *(_warnings(document.plan, width) if document.plan else []),
-        *(line for note in shown for line in sentence(f"! {say.visible(note)}", width)),
+        *(line for note in shown for line in sentence(f"! {wording.visible(note)}", width)),
     ]
 
 
@@ -98,7 +97,7 @@ def _by_dataset(shown: Sequence[ShownDataset], width: int) -> list[ScreenLine]:
     """The first datasets one after the other, each as on the screen of an evaluation."""
     result: list[ScreenLine] = []
     for dataset in shown[:MOST_DATASETS]:
-        rule = "─" * max(0, width - 5 - cell_len(say.visible(dataset.name)))
+        rule = "─" * max(0, width - 5 - cell_len(wording.visible(dataset.name)))
         result += [[], [(" ── ", "faint"), *text(dataset.name, "strong"), (f" {rule}", "faint")]]
         result += sections_lines(_evaluated(dataset, brief=True), width)
     return [*result, *and_more(len(shown) - MOST_DATASETS, width, "datasets")]
@@ -107,10 +106,12 @@ def _by_dataset(shown: Sequence[ShownDataset], width: int) -> list[ScreenLine]:
 def _warnings(plan: PlanNotes, width: int) -> list[ScreenLine]:
     words = []
     if plan.missing:
-        words.append(f"{say.plural(len(plan.missing), 'run')} missing")
+        words.append(f"{wording.plural(len(plan.missing), 'run')} missing")
     if plan.identical:
-        words.append(f"{say.plural(len(plan.identical), 'file')} the same as another run, counted once")
+        words.append(f"{wording.plural(len(plan.identical), 'file')} the same as another run, counted once")
     for row in plan.shared:
-        named = " and ".join(f"{say.visible(system)} (run {say.visible(run)})" for system, run in row.runs)
-        words.append(f"{say.visible(row.dataset)}: {named} have the same predictions")
+        named = " and ".join(
+            f"{wording.visible(system)} (run {wording.visible(run)})" for system, run in row.runs
+        )
+        words.append(f"{wording.visible(row.dataset)}: {named} have the same predictions")
     return flow([[("! ", "warn"), *text(word)] for word in words], width)

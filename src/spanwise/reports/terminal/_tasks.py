@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spanwise.reports.terminal._layout import ScreenLine, command_lines, heading, sentence, size
-from spanwise.views import wording as say
+from spanwise.views import wording
 from spanwise.views.points import Points
 from spanwise.views.tasks import OVERLAPPING
 
@@ -24,5 +24,5 @@ def tasks(known: Points, width: int) -> list[ScreenLine]:
         if task.command:
             lines += command_lines(task.command, width, indent=5, rest=5)
     if known.left > 0:
-        lines += sentence(f"{say.plural(known.left, 'more task')} on the page.", width, style="faint")
+        lines += sentence(f"{wording.plural(known.left, 'more task')} on the page.", width, style="faint")
     return [*lines, *(sentence(OVERLAPPING, width, style="faint") if gains > 1 else [])]
