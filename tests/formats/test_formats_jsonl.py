@@ -162,6 +162,7 @@ def test_every_sentence_and_token_has_the_line_number_of_its_record(read: Read) 
         ({"tokens": ["a"], "spans": [[0, 0, "X"]]}, r"the span \[0, 0\) of X is empty"),
         ({"tokens": ["a"], "spans": [[-1, 1, "X"]]}, "begins before the sentence"),
         ({"tokens": ["a"], "spans": [[0, 1]]}, r"\[0, 1\] is not a span"),
+        ({"tokens": ["a"], "spans": [[0, 1, "X", 0, 1, "X"]]}, "is not a span"),
         ({"tokens": ["a"], "spans": [[0, 1, 5]]}, "is not a span"),
         ({"tokens": ["a"], "spans": [{"start": 0, "end": 1}]}, "'end': 1} is not a span"),
         ({"tokens": ["a"], "spans": [[0, 1.5, "X"]]}, "is not a span"),

@@ -174,7 +174,7 @@ STARTS, ENDS = ("start", "start_offset", "begin", "from"), ("end", "end_offset",
 
 
 def span_of(path: str, line: int, span: object) -> tuple[int, int, str, list[tuple[int, int]]]:
-    """Start, end, label and pieces of a span, which is a list of three or an object."""
+    """Start, end, label and pieces of a span: a list of three, of four with its score, or an object."""
     start: object
     end: object
     label: object
@@ -182,7 +182,7 @@ def span_of(path: str, line: int, span: object) -> tuple[int, int, str, list[tup
     if isinstance(span, Mapping):
         start, end, label = (_under(keys, span) for keys in (STARTS, ENDS, LABELS))
         parts = _parts(span["parts"], start, end) if "parts" in span else []
-    elif isinstance(span, list) and len(span) >= 3:
+    elif isinstance(span, list) and len(span) in (3, 4):
         start, end, label = span[:3]
     else:
         start = end = label = None
