@@ -25,7 +25,7 @@ HOSTILE = "<script>alert(1)</script>"
 
 
 def make_folder(folder: Path, *, sentences: int = 120) -> Path:
-    """A folder with the demo's files, one result document with columns, and a gate."""
+    """A folder with the demo's files, a result with columns, a description of its gold, and a gate."""
     folder.mkdir(exist_ok=True)
     assert main(["demo", str(folder), "--sentences", str(sentences), "--only-files"]) == 0
     gold, train = str(folder / "gold.conll"), str(folder / "train.conll")
@@ -34,6 +34,7 @@ def make_folder(folder: Path, *, sentences: int = 120) -> Path:
     assert (
         main([*call, "--columns", str(folder / "all.npz"), "--tag", "commit=8c1f", "--resamples", "100"]) == 0
     )
+    assert main(["describe", gold, "--json", str(folder / "gold.json")]) == 0
     (folder / "gate.toml").write_text(
         'fail_under = 20\n[slices.orgs]\nwhere = "label=ORG"\nf1 = 99.5\n', encoding="utf-8"
     )
@@ -58,6 +59,8 @@ def hostile_folder(folder: Path) -> Path:
     )
     result.to_json(folder / "run.json")
     mention_columns(result).save(folder / "run.npz")
+    leaks = spanwise.leaks(folder / "gold.conll", {name: folder / "gold.conll"}, resamples=0)
+    leaks.to_json(folder / f"{HOSTILE.replace('/', '')}.json")
     return folder
 
 

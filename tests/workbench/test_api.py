@@ -41,7 +41,16 @@ if TYPE_CHECKING:
 
 def filled(path: str, gold: str) -> str:
     return path.format(
-        gold=gold, result="1", slug="orgs", note="1", job="1", a="1", b="2", number="0", name="page.css"
+        gold=gold,
+        result="1",
+        slug="orgs",
+        note="1",
+        job="1",
+        a="1",
+        b="2",
+        number="0",
+        name="page.css",
+        document="1",
     )
 
 
@@ -173,7 +182,7 @@ def test_get_never_writes(folder: Path, gold: str, tmp_path: Path) -> None:
         if route.method == "GET" and route.name != "events"
     ]
     with client_of(workspace, read_only=True) as client:
-        for path in [*paths, *(route for route in PATHS if route != "/r/{result}")]:
+        for path in [*paths, *(route for route in PATHS if route not in ("/r/{result}", "/d/{document}"))]:
             assert client.get(filled(path, gold)).status_code in (200, 303, 404), path
         answer = client.post(f"/api/v1/golds/{gold}/notes", json={"sentence": 0, "tag": "x"})
         assert answer.status_code == 503
@@ -537,7 +546,7 @@ def test_hostile_text_is_shown_and_never_runs(tmp_path: Path, path: str) -> None
         assert HOSTILE not in answer.text and "<img src=x" not in answer.text and "\u202e" not in answer.text
         policy = answer.headers["content-security-policy"]
         assert "frame-ancestors 'none'" in policy and "unsafe" not in policy
-        assert " style=" not in answer.text or path in ("/r/{result}", "/static/{name}")
+        assert " style=" not in answer.text or path in ("/r/{result}", "/d/{document}", "/static/{name}")
 
 
 def test_a_store_of_a_later_version_is_refused(tmp_path: Path) -> None:

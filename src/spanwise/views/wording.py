@@ -68,6 +68,26 @@ LENGTHS = {
     "entity_length": "tokens per mention",
     "mentions_per_sentence": "mentions per sentence",
 }
+DOCUMENTS = {  # what the kinds of documents are called in lists
+    "evaluation": "scores",
+    "comparison": "a comparison of systems",
+    "study": "a study of datasets",
+    "description": "a description of data",
+    "explanation": "scores by other conventions",
+    "placement": "places of answers in the text",
+    "agreement": "agreement of annotators",
+    "confidence": "confidence scores",
+    "suspects": "suspects in gold",
+    "slices": "weak slices",
+    "leaks": "what masking leaves readable",
+    "leaks-study": "what masking leaves readable, by dataset",
+    "split": "a split by toughness",
+    "tuples": "tuples of mentions",
+    "tuples-study": "tuples of mentions, by dataset",
+    "plan": "a plan of test data",
+    "curve": "what more training data would give",
+    "changes": "what changed since an earlier result",
+}
 MOST_DRIFT = 12  # at most so many labels are listed
 
 

@@ -42,6 +42,7 @@ from spanwise.workbench.board import Leaderboard, board_query, leaderboard_of
 from spanwise.workbench.drawing import (
     WHERE,
     ChosenView,
+    DocumentSummary,
     Drawn,
     GoldRequest,
     Health,
@@ -57,6 +58,7 @@ from spanwise.workbench.drawing import (
     draw,
     place_of,
     remedies_for,
+    shown_document,
     shown_job,
     view_of,
 )
@@ -307,6 +309,15 @@ def result(bench: Bench, request: Request, _: object) -> Response:
     stored = bench.result(request.path_params["result"])
     path = inside(bench.folder, stored.path)
     return Response(path.read_bytes(), media_type=JSON)
+
+
+def documents(bench: Bench, request: Request, _: object) -> list[DocumentSummary]:
+    return [shown_document(stored) for stored in bench.store.documents()]
+
+
+def document(bench: Bench, request: Request, _: object) -> Response:
+    stored = bench.document(request.path_params["document"])
+    return Response(inside(bench.folder, stored.path).read_bytes(), media_type=JSON)
 
 
 def units(bench: Bench, request: Request, _: object) -> UnitCounts:
@@ -645,6 +656,6 @@ SHORT: dict[str, Callable[..., object]] = {
         health, openapi, golds, add_gold, results, leaderboard, set_reference, result, units, comparison,
         slice, test, weak, slice_history, sentence, mentions, slices,
         add_slice, change_slice, remove_slice, notes, add_note, change_note, remove_note, worksheet, gate,
-        jobs, job, again, cancel,
+        jobs, job, again, cancel, documents, document,
     )
 }  # fmt: skip

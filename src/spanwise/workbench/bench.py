@@ -42,6 +42,7 @@ from spanwise.workbench.store import (
     Result,
     Slice,
     Store,
+    StoredDocument,
     pooled,
 )
 from spanwise.workbench.watch import BenchEvents, Watcher
@@ -117,6 +118,15 @@ class Bench:
         if result is None or (gold is not None and result.gold != gold.slug):
             raise NotFound(f"there is no result {text!r} here.\nThe leaderboard lists them.")
         return result
+
+    def document(self, text: str) -> StoredDocument:
+        """Return the document of another verb that has this number, if its file is as it was read."""
+        found = next((stored for stored in self.store.documents() if str(stored.id) == text), None)
+        if found is None:
+            raise NotFound(f"there is no document {text!r} here.\nThe start page lists them.")
+        if sha256_of(inside(self.folder, found.path)) != found.sha256:
+            raise InputError(f"{found.path}: this file has changed.\nOpen it from the start page again.")
+        return found
 
     def indexed(self, gold: Gold) -> Indexed:
         """Return the indexed mention columns of a gold."""

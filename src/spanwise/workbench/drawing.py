@@ -22,12 +22,13 @@ from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation.columns import MentionColumns
 from spanwise.matching import OUTCOMES
 from spanwise.slices.index import SliceIndex, SystemBits
-from spanwise.views.wording import tough
+from spanwise.views import VIEWS
+from spanwise.views.wording import DOCUMENTS, tough
 from spanwise.workbench.bench import sentence_sha
 from spanwise.workbench.guard import MOST_CONDITIONS, Place, Remedy
 from spanwise.workbench.index import SliceTest
 from spanwise.workbench.standings import PairVerdict
-from spanwise.workbench.store import Bounds, EvaluationJob, Gold, Note
+from spanwise.workbench.store import Bounds, EvaluationJob, Gold, Note, StoredDocument
 
 WHERE = "where"  # the parameter for clauses that compare several attributes
 SHOW = "show."
@@ -415,6 +416,25 @@ class Health(Struct, frozen=True):
 
     spanwise: str
     read_only: bool
+
+
+class DocumentSummary(Struct, frozen=True, kw_only=True):
+    """A document of a verb other than evaluate; `answer` is empty for kinds that have none."""
+
+    id: int
+    path: str
+    kind: str
+    title: str  # the kind in words
+    answer: str  # as on its screen
+    page: bool  # whether it has a page of its own
+
+
+def shown_document(stored: StoredDocument) -> DocumentSummary:
+    """The document as pages and the API list it."""
+    return DocumentSummary(
+        id=stored.id, path=stored.path, kind=stored.kind, title=DOCUMENTS.get(stored.kind, stored.kind),
+        answer=stored.answer, page=stored.kind in VIEWS,
+    )  # fmt: skip
 
 
 class GoldRequest(Struct, frozen=True, forbid_unknown_fields=True):

@@ -41,6 +41,7 @@ from spanwise.workbench.store import (
     PooledRuns,
     Result,
     Store,
+    StoredDocument,
     WatchedFile,
     other_tags,
     run_of,
@@ -176,14 +177,14 @@ class Shelf:
             if bucket.label is not UNSET and bucket.label
         }
 
-    def report(self, result: Result) -> str:
+    def report(self, stored: Result | StoredDocument) -> str:
         """The HTML report of a document, as written by `--html`."""
 
         def made() -> str:
-            path = inside(self.folder, result.path)
+            path = inside(self.folder, stored.path)
             return self.child.ask(ReportTask(path=str(path))).decode() if self.child else report_of(path)
 
-        return self.kept.get("report", (result.path, result.sha256), made, sys.getsizeof)
+        return self.kept.get("report", (stored.path, stored.sha256), made, sys.getsizeof)
 
     # ---- columns
 

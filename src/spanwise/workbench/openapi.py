@@ -14,6 +14,7 @@ from spanwise.document.evaluation import Evaluation, UnitCounts
 from spanwise.workbench.bench import UPLOAD_TAGS
 from spanwise.workbench.board import Leaderboard
 from spanwise.workbench.drawing import (
+    DocumentSummary,
     Drawn,
     GoldRequest,
     Health,
@@ -137,6 +138,11 @@ OPERATIONS = (
         "each threshold for the latest result of each system: passed, failed or not checked", GateAnswer,
         query=("result",),
     ),
+    Operation(
+        "GET", "/documents", "documents", "the documents of other verbs in the folder, and their answers",
+        list[DocumentSummary],
+    ),
+    Operation("GET", "/documents/{document}", "document", "the document, unchanged", dict[str, Any]),
     Operation("GET", "/jobs", "jobs", "the latest evaluations of uploads", list[ShownJob]),
     Operation("GET", "/jobs/{job}", "job", "the progress of an evaluation", ShownJob),
     Operation(

@@ -67,6 +67,7 @@ from spanwise.workbench.drawing import (
     ChosenView,
     Shown,
     draw,
+    shown_document,
     shown_job,
     token_columns,
     view_of,
@@ -79,7 +80,7 @@ from spanwise.workbench.looks import plain_level
 from spanwise.workbench.openapi import OPERATIONS, PREFIX
 from spanwise.workbench.overview import overview
 from spanwise.workbench.standings import verdict_of, with_verdict
-from spanwise.workbench.store import Gold, Note, Result, Slice, pooled
+from spanwise.workbench.store import Gold, Note, Result, Slice, StoredDocument, pooled
 from spanwise.workbench.thresholds import gate_answer
 from spanwise.workbench.weakness import slice_points
 
@@ -200,6 +201,8 @@ def _render(
             stuck=bench.store.stuck,
             event=bench.events.last,
             bundled=bench.bundled,
+            documents=[shown_document(stored) for stored in bench.store.documents()],
+            most_rows=MOST_ROWS,
             answer_at="" if template == "error" else _answer_at(request),
             **values,
         )
@@ -649,11 +652,20 @@ def evaluate_page(bench: Bench, request: Request) -> Response:
 
 
 def report_page(bench: Bench, request: Request) -> Response:
-    """The HTML report of one result, with the content security policy it needs."""
+    """The HTML report of one result."""
+    return _report(bench, bench.result(request.path_params["result"]))
+
+
+def document_page(bench: Bench, request: Request) -> Response:
+    """The HTML report of a document of another verb."""
+    return _report(bench, bench.document(request.path_params["document"]))
+
+
+def _report(bench: Bench, stored: Result | StoredDocument) -> Response:
+    """The report of a document that the store knows, with the content security policy it needs."""
     from spanwise.reports.html.page import policy_of
 
-    result = bench.result(request.path_params["result"])
-    text = bench.shelf.report(result)
+    text = bench.shelf.report(stored)
     headers = {"content-security-policy": f"{policy_of(text)}; frame-ancestors 'none'"}
     return Response(text, media_type="text/html; charset=utf-8", headers=headers)
 
@@ -691,6 +703,7 @@ PAGES: dict[str, Callable[[Bench, Request], Response]] = {
     "/g/{gold}/gate": gate_page,
     "/g/{gold}/evaluate": evaluate_page,
     "/r/{result}": report_page,
+    "/d/{document}": document_page,
     "/settings": settings_page,
     "/static/{name}": static,
 }
@@ -711,6 +724,7 @@ COSTLY_PAGES = {  # pages scheduled like this costly API operation
     "/g/{gold}/sentences.csv": "worksheet",
     "/g/{gold}/sentences.jsonl": "worksheet",
     "/r/{result}": "weak",
+    "/d/{document}": "weak",
 }
 JSON_PATHS = {  # the API operation behind each page
     "/index.json": "golds",
@@ -726,6 +740,7 @@ JSON_PATHS = {  # the API operation behind each page
     "/g/{gold}/evaluate.json": "jobs",
     "/g/{gold}.json": "leaderboard",
     "/r/{result}.json": "result",
+    "/d/{document}.json": "document",
     "/settings.json": "health",
 }
 PATHS = (*JSON_PATHS, *FILES, *PAGES)

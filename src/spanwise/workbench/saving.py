@@ -16,12 +16,13 @@ from msgspec import Struct
 from starlette.requests import Request
 
 from spanwise.errors import ChoiceError, InputError, unknown
+from spanwise.views import VIEWS
 from spanwise.workbench import pages
 from spanwise.workbench.bench import Bench
 from spanwise.workbench.store import Gold, Result
 
 PAIRED = 6  # systems compared with each other
-REPORTED = 24  # results whose reports are saved
+REPORTED = 24  # results of a gold set, and documents of other verbs, whose reports are saved
 
 _ADDRESS = re.compile(r'\b(href|src)="(/[^"#]*)(#[^"]*)?"')
 
@@ -57,7 +58,7 @@ def bundle(folder: str | Path, to: str | Path, *, systems: Sequence[str] = ()) -
     try:
         bench.watcher.scan()
         saved = list(_pages(bench, systems))
-        if len(saved) < 2:
+        if not bench.store.golds() and not bench.store.documents():
             raise InputError(f"{root}: the folder contains no results.\nAdd documents written with --json.")
         saved += [
             Saved(f"/static/{name}", f"static/{name}", _text(bench, "/static/{name}", name=name))
@@ -91,6 +92,9 @@ def _pages(bench: Bench, systems: Sequence[str]) -> Iterator[Saved]:
     for gold in golds:
         chosen = [result for result in bench.latest(gold) if not systems or result.system in systems]
         yield from _of_gold(bench, gold, chosen)
+    for stored in [stored for stored in bench.store.documents() if stored.kind in VIEWS][:REPORTED]:
+        text = _text(bench, "/d/{document}", document=str(stored.id))
+        yield Saved(f"/d/{stored.id}", f"d/{stored.id}.html", text)
 
 
 def _of_gold(bench: Bench, gold: Gold, chosen: Sequence[Result]) -> Iterator[Saved]:
@@ -141,6 +145,6 @@ def _linked(page: Saved, files: dict[str, str]) -> bytes:
             return ""
         return f'{name}="{os.path.relpath(file, folder)}{part}"'
 
-    if page.file.startswith("r/"):
+    if page.file.startswith(("r/", "d/")):
         return page.text
     return _ADDRESS.sub(relative, page.text.decode()).encode()

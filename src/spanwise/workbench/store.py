@@ -73,6 +73,13 @@ MIGRATIONS = (
         path TEXT, gold TEXT, predicted TEXT, rate REAL NOT NULL, PRIMARY KEY (path, predicted));
     DELETE FROM file;
     """,
+    # The documents of other verbs; those that were passed over so far are read again.
+    """
+    CREATE TABLE IF NOT EXISTS document (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
+        sha256 TEXT NOT NULL, answer TEXT NOT NULL);
+    DELETE FROM file WHERE kind IN ('leaks', 'other', 'unreadable');
+    """,
 )
 
 # The name of a gold in addresses and in names of files.
@@ -104,7 +111,7 @@ class WatchedFile(Struct, frozen=True):
     path: str
     size: int
     mtime_ns: int
-    kind: str  # result, columns, leaks, other, unreadable
+    kind: str  # result, columns, leaks, document (of another verb), other, unreadable
     gold: str | None = None
     why: str | None = None
 
@@ -129,6 +136,16 @@ class ReadLeaks(Struct, frozen=True):
 
     gold: str
     rates: Mapping[str, float]
+
+
+class StoredDocument(Struct, frozen=True):
+    """A document of a verb other than evaluate, and its answer; when the file changes, so does its number."""
+
+    id: int
+    path: str
+    kind: str
+    sha256: str
+    answer: str
 
 
 class ReadResult(Struct, frozen=True):
@@ -373,6 +390,7 @@ class Store:
         """Refuse a file with a row that cannot be read, or with the name of a gold that is not a name."""
         with self._unharmed():
             rows: list[Struct] = [*self.golds(), *self.files().values()]
+            rows += self.documents()
             rows += [_result(row) for row in self._rows("SELECT * FROM result")]
             rows += [_job(row) for row in self._rows("SELECT * FROM job")]
             rows += [Note(*row) for row in self._rows("SELECT * FROM note")]
@@ -433,15 +451,31 @@ class Store:
         """All scanned files, by path."""
         return {row[0]: WatchedFile(*row) for row in self._rows("SELECT * FROM file")}
 
+    def documents(self) -> list[StoredDocument]:
+        """The documents of verbs other than evaluate, newest first."""
+        return [StoredDocument(*row) for row in self._rows("SELECT * FROM document ORDER BY id DESC")]
+
     def put_file(
-        self, file: WatchedFile, results: Sequence[ReadResult] = (), leaks: ReadLeaks | None = None
-    ) -> None:
-        """Add or replace a file and the results, or the leak rates, that it contains."""
+        self, file: WatchedFile, results: Sequence[ReadResult] = (), leaks: ReadLeaks | None = None,
+        document: StoredDocument | None = None,
+    ) -> None:  # fmt: skip
+        """Add or replace a file and what it contains: results, or the document of another verb.
+
+        The number of the document that is given is replaced by one of its own.
+        """
         with self._writing() as db:
             db.execute("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)", _values(file))
             self._results_changed += 1
             db.execute("UPDATE result SET gone=1 WHERE path=?", (file.path,))
             db.execute("DELETE FROM leak WHERE path=?", (file.path,))
+            same = "" if document is None else document.sha256
+            db.execute("DELETE FROM document WHERE path=? AND sha256<>?", (file.path, same))
+            if document is not None:
+                db.execute(
+                    "INSERT INTO document (path, kind, sha256, answer) VALUES (?, ?, ?, ?) "
+                    "ON CONFLICT (path) DO UPDATE SET answer=excluded.answer",
+                    _values(document)[1:],
+                )
             if leaks is not None:
                 rows = [(file.path, leaks.gold, predicted, rate) for predicted, rate in leaks.rates.items()]
                 db.executemany("INSERT INTO leak VALUES (?, ?, ?, ?)", rows)
@@ -467,6 +501,7 @@ class Store:
             db.execute("DELETE FROM file WHERE path=?", (path,))
             db.execute("UPDATE result SET gone=1 WHERE path=?", (path,))
             db.execute("DELETE FROM leak WHERE path=?", (path,))
+            db.execute("DELETE FROM document WHERE path=?", (path,))
 
     def results(self, gold: str) -> list[Result]:
         """The results for one gold, oldest first."""

@@ -25,9 +25,18 @@ from spanwise.document.loading import load_summary
 from spanwise.document.scores import PRIMARY, SystemScores
 from spanwise.errors import SpanwiseError
 from spanwise.evaluation.columns import MentionColumns
-from spanwise.views.wording import slice_title
+from spanwise.views.verdict import verdict
+from spanwise.views.wording import DOCUMENTS, slice_title
 from spanwise.workbench.private import COLUMNS
-from spanwise.workbench.store import Board, Gold, ReadLeaks, ReadResult, Store, WatchedFile
+from spanwise.workbench.store import (
+    Board,
+    Gold,
+    ReadLeaks,
+    ReadResult,
+    Store,
+    StoredDocument,
+    WatchedFile,
+)
 
 PATIENCE = 5.0  # seconds after which an unreadable file is no longer assumed to be still growing
 FIRST_LOOK = 1.5  # seconds to wait for the first scan before serving pages
@@ -37,7 +46,7 @@ class Event(Struct, frozen=True):
     """An event to send to open pages."""
 
     id: int
-    kind: str  # result, job, note, slice, gold
+    kind: str  # result, document, job, note, slice, gold
     gold: str | None
     text: str
 
@@ -156,20 +165,21 @@ class Watcher:
             self.events.add("result", None, f"{path} cannot be read")
             return
         self._doubtful.pop(path, None)
-        if isinstance(document, Leaks) and (leaks := leaks_of(document)) is not None:
-            self.store.put_file(WatchedFile(path, size, mtime_ns, "leaks"), leaks=leaks)
-            for known in self.store.golds():
-                if known.slug.endswith(leaks.gold[:8]):
-                    self.events.add("result", known.slug, f"leaks of {', '.join(document.systems)} in {path}")
-            return
+        digest = hashlib.sha256(full.read_bytes()).hexdigest()
         if not isinstance(document, Evaluation) or not document.systems:
-            self.store.put_file(WatchedFile(path, size, mtime_ns, "other"))
+            stored = StoredDocument(0, path, document.kind, digest, str(verdict(document).answer))
+            leaks = leaks_of(document) if isinstance(document, Leaks) else None
+            kind = "document" if leaks is None else "leaks"
+            self.store.put_file(WatchedFile(path, size, mtime_ns, kind), leaks=leaks, document=stored)
+            self.events.add("document", None, f"{DOCUMENTS[document.kind]} in {path}")
+            for known in self.store.golds():
+                if leaks is not None and known.slug.endswith(leaks.gold[:8]):
+                    self.events.add("result", known.slug, f"leak rates in {path}")
             return
         gold = gold_of(document)
-        stored = self.store.gold(gold.slug)
-        if stored is None or (stored.path is None and gold.path is not None):
+        before = self.store.gold(gold.slug)
+        if before is None or (before.path is None and gold.path is not None):
             self.store.put_gold(gold)
-        digest = hashlib.sha256(full.read_bytes()).hexdigest()
         rows = [
             ReadResult(
                 name,

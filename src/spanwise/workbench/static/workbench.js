@@ -259,6 +259,7 @@ source.addEventListener("result", (event) => {
   fresh += 1;
   announce();
 });
+source.addEventListener("document", () => { if (["golds", "board"].includes(region()?.dataset.region)) replace(location.href, false); });
 source.addEventListener("job", () => { if (region()?.dataset.region === "jobs") replace(location.href, false); });
 
 // ---- uploads
