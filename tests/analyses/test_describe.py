@@ -151,6 +151,15 @@ def test_a_file_of_positions_has_no_tokens_and_no_tough_mentions() -> None:
     assert dataset.conflicts is None
 
 
+def test_a_file_that_is_not_text_is_described_too(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"tokens": [["Ann", "left"]], "tags": [["B-PER", "O"]]})
+    path = tmp_path / "gold.arrow"
+    with path.open("wb") as sink, arrow.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    assert describe(path).dataset.labels == {"PER": 1}
+
+
 def test_the_dataset_of_a_result_has_the_same_form(dataset: DatasetFacts) -> None:
     gold = Annotation(Corpus.of([["Rome"]]), Mentions.of([(0, 0, 1, "LOC")]))
     document = composition.dataset_document(

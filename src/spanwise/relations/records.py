@@ -136,8 +136,11 @@ def tuple_format_of(file: File) -> TupleFormat:
 
 
 def holds_tuples(file: File) -> bool:
-    """Whether a format of files with tuples recognises the file."""
-    return any(form.recognise(file) is not None for form in TUPLE_FORMATS)
+    """Whether a format of files with tuples recognises the file; all of these formats are text."""
+    try:
+        return any(form.recognise(file) is not None for form in TUPLE_FORMATS)
+    except InputError:  # not text, such as Arrow
+        return False
 
 
 def read_records(
