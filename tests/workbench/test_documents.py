@@ -128,6 +128,19 @@ def test_a_link_out_of_the_folder_is_not_followed(documents: Path, tmp_path: Pat
             assert answer.status_code == 422 and "no such file in the folder" in answer.text
 
 
+def test_open_pages_hear_of_new_and_removed_documents(documents: Path, tmp_path: Path) -> None:
+    workspace = copied(documents, tmp_path / "runs")
+    bench = Bench(workspace)
+    bench.watcher.scan()
+    assert [event.kind for event in bench.events.after(0)] == ["document"] * 3
+    (workspace / "leaks.json").unlink()
+    last = bench.events.last
+    bench.watcher.scan()
+    (event,) = bench.events.after(last)
+    assert (event.kind, event.text) == ("document", "leaks.json is gone")
+    bench.store.close()
+
+
 def test_the_number_stays_while_the_content_does(documents: Path, tmp_path: Path) -> None:
     workspace = copied(documents, tmp_path / "runs")
     with client_of(workspace) as client:

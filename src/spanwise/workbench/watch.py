@@ -140,7 +140,8 @@ class Watcher:
                 self.store.put_file(WatchedFile(path, size, mtime_ns, "unreadable", None, why))
         for path in previous.keys() - present:
             self.store.remove_file(path)
-            self.events.add("result", previous[path].gold, f"{path} is gone")
+            kind = "document" if previous[path].kind in ("document", "leaks") else "result"
+            self.events.add(kind, previous[path].gold, f"{path} is gone")
         self._also()
 
     def _look(self, path: str, size: int, mtime_ns: int) -> None:
