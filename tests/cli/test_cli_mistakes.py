@@ -45,6 +45,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("evaluate", 2, "the following arguments are required: GOLD"),
         ("evaluate gold.conll pred.conll --resamples many", 2, "--resamples must be a whole number, not"),
         ("report run.json other.json", 2, "'other.json' is an unexpected argument."),
+        ("report run.json -o page.html other.json", 2, "'other.json' is an unexpected argument."),
+        ("evaluate gold.conll --resamples 0 pred.conll --trian x", 2, "did you mean --train?"),
         ("--colour", 2, "there is no option --colour.\nSee spanwise --help."),
         ("evaluate folder pred.conll", 3, "folder: this is a folder, not a file.\nName the file in it."),
         ("evaluate gold.conll pred.conll --tag-column ner", 2, "gold.conll: no column is called 'ner'."),
@@ -72,6 +74,19 @@ def test_a_mistake_is_answered_with_one_message(
     assert len(shown.err.splitlines()) <= 4 and "usage" not in shown.err
     assert shown.out == ""
     assert {path.name: path.read_bytes() for path in files.iterdir() if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "evaluate gold.conll --resamples 0 a=pred.conll b=gold.conll --json out.json",
+        "evaluate gold.conll a=pred.conll --json out.json b=gold.conll --resamples 0",
+        "evaluate --resamples 0 gold.conll --json out.json a=pred.conll --examples none b=gold.conll",
+    ],
+)
+def test_files_stand_before_between_and_after_options(files: Path, call: str) -> None:
+    assert main(shlex.split(call)) == 0
+    assert set(spanwise.load("out.json").systems) == {"a", "b"}
 
 
 def test_files_with_gold_and_predictions_can_be_compared(

@@ -156,8 +156,10 @@ class Parser(argparse.ArgumentParser):
         return fill(text, width, subsequent_indent=" " * 7, break_on_hyphens=False) + "\n"
 
     def parsed(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """The parsed arguments; the error about an unknown option suggests the closest known one."""
+        """The parsed arguments, files anywhere; the error about an unknown option suggests a known one."""
         args, rest = self.parse_known_args(arguments)
+        if rest:  # argparse closes a list of files at the first option
+            args, rest = self.parse_known_intermixed_args(arguments)
         if rest:
             self.error(self._unexpected(next((text for text in rest if text.startswith("-")), rest[0])))
         return args
