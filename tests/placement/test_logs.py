@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -14,9 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spanwise
+from spanwise.cli.main import main
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import from_tags
 from spanwise.studies import of_runs
+from spanwise.views.commands import errors_command
 
 LOGS = Path(__file__).parent / "logs"
 UNITS = {
@@ -197,6 +200,29 @@ def test_prompts_have_the_same_numbers_with_each_provider(tmp_path: Path) -> Non
     result = spanwise.evaluate(twice(), {"log": log}, answers="ordered", resamples=0)
     assert list(result.systems) == FOUR
     assert [result[name].exact.overall.correct for name in FOUR] == [5, 5, 5, 4]
+
+
+def test_the_errors_of_one_prompt_are_listed_from_a_log_of_several(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    promptfoo(tmp_path / "results.json")
+    records = [
+        {"tokens": tokens, "spans": [list(span) for span in spans]}
+        for tokens, spans in [*UNITS.values(), UNITS["s2"]]
+    ]
+    Path("gold.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    command = "spanwise evaluate gold.jsonl results.json --answers ordered --resamples 0"
+    assert main([*shlex.split(command)[1:], "--json", "saved.json", "--quiet"]) == 0
+    document = spanwise.load("saved.json")
+    found = {}
+    for name in FOUR:
+        listed = errors_command(document, name)
+        assert listed.endswith(f"--system '{name}'")
+        capsys.readouterr()
+        assert main(shlex.split(listed)[1:]) == 0
+        found[name] = capsys.readouterr().err.splitlines()[-1]
+    assert found == {name: "1 error" if name == FOUR[3] else "0 errors" for name in FOUR}
 
 
 def test_repetitions_of_providers_and_prompts_are_runs_of_each(tmp_path: Path) -> None:

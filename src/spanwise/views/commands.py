@@ -115,7 +115,10 @@ def errors_command(
         files += ["--trust"] if "--trust" in shlex.split(command) else []
     else:
         files = [quoted(own.path)] if merged else [quoted(gold), quoted(own.path)]
-    return " ".join(["spanwise errors", *files, *reading_options(command)])
+    # A log can hold the predictions of several systems.
+    shared = [row.system for row in predicted if row.path == own.path and row.system != system]
+    one = ["--system", quoted(system)] if shared else []
+    return " ".join(["spanwise errors", *files, *reading_options(command), *one])
 
 
 def quoted(value: object) -> str:
