@@ -149,6 +149,16 @@ class Corpus(Struct, frozen=True, eq=False, dict=True):
             inside = 1 + self.texts[sentence].count("\n", 0, int(self.token_start[first + token]))
         return f"{self.source.path}: {self.document_ids[document]}:{inside}"
 
+    def place_of(self, sentence: int, position: int) -> str:
+        """The location of a mention that begins at this position: a token, or a character of the text."""
+        if self.unit == "token":
+            return self.place(sentence, position)
+        if self.token_start is None or self.source.line(sentence) is not None:
+            return self.place(sentence)
+        begin, end = self.sentences[sentence], self.sentences[sentence + 1]
+        before = int(np.searchsorted(self.token_start[begin:end], position, side="right"))
+        return self.place(sentence, max(before - 1, 0))
+
     def take(self, which: Ints | slice) -> Corpus:
         """Some sentences in the given order; those of one document that stay together remain a document."""
         if isinstance(which, slice):

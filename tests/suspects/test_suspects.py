@@ -248,3 +248,15 @@ def test_texts_are_compared_by_words_and_reported_in_characters(tmp_path: Path) 
     assert "{[Rome]PER}LOC, today" in wrong.to_text(width=100)
     missing = spanwise.suspects(lines("gold.jsonl", []), train=train)
     check(missing, {(0, None, (10, 14, "LOC")): (0.5625, 0, 0)})
+
+
+def test_a_suspect_in_a_document_is_on_the_line_where_it_begins(tmp_path: Path) -> None:
+    text = "Ann left.\nNobody saw her.\nShe is in Rome now.\n"
+    start = text.index("Rome")
+    for name in ("gold", "a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "one.txt").write_text(text, encoding="utf-8")
+        place = "" if name == "gold" else f"T2\tLOC {start} {start + 4}\tRome\n"
+        (tmp_path / name / "one.ann").write_text(f"T1\tPER 0 3\tAnn\n{place}", encoding="utf-8")
+    document = spanwise.suspects(tmp_path / "gold", {name: tmp_path / name for name in "ab"})
+    assert [suspect.source for suspect in document.suspects] == [f"{tmp_path / 'gold'}: one:3"]

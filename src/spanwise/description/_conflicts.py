@@ -229,7 +229,7 @@ def _example(
         label,
     )
     return order, {
-        "place": corpus.place(sentence, start if corpus.unit == "token" else 0),
+        "place": corpus.place_of(sentence, start),
         "text": text,
         "label": "O" if own is None else own,
         "elsewhere": "O" if label < 0 else labels[label],

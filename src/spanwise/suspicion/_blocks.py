@@ -382,7 +382,7 @@ def _shown(
             else (corpus.texts[suspect.sentence],)
         )
     return ShownPlace(
-        corpus.place(suspect.sentence, first.start if first and corpus.unit == "token" else 0),
+        corpus.place_of(suspect.sentence, first.start if first else 0),
         text,
         scored.of_label(suspect.sentence, suspect.gold, suspect.proposal),
     )
