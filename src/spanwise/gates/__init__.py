@@ -269,6 +269,11 @@ def _file_checks(document: Evaluation | Study, thresholds: GateFile, *, floor_bo
             "the floors of named slices cannot be checked over several runs.\n"
             "Evaluate one run of each system."
         )
+    if document.in_memory is None:
+        raise ChoiceError(
+            "a saved result does not keep the place of every mention, which floors of named slices need.\n"
+            "Check them while evaluating: spanwise evaluate GOLD PRED --gate FILE"
+        )
     return [*inner.checks, *slice_checks(SliceIndex.of(mention_columns(document)), thresholds.slices)]
 
 
