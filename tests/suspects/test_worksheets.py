@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import spanwise
+from spanwise.cli.main import main
 from spanwise.formats import read
 from spanwise.suspicion import apply_decisions, worksheet
 
@@ -218,3 +219,26 @@ def test_decisions_on_annotators_are_refused_if_the_words_are_others(tmp_path: P
     with pytest.raises(spanwise.InputError, match="says 'Anna went to Rome' for the sentence"):
         spanwise.agree(dict(zip("ab", others, strict=True)), majority=majority, decisions=decisions)
     assert not majority.exists()
+
+
+def test_a_worksheet_of_a_brat_folder_is_applied_to_its_conversion(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("gold", "a", "b"):
+        Path(name).mkdir()
+        Path(name, "one.txt").write_text("Ann left.\nShe is in  Rome.\n", encoding="utf-8")
+        label = "PER" if name == "gold" else "LOC"
+        Path(name, "one.ann").write_text(f"T1\t{label} 21 25\tRome\n", encoding="utf-8")
+    assert main(["suspects", "gold/", "a/", "b/", "-o", "todo.csv", "--quiet"]) == 0
+    rows = list(csv.DictReader(io.StringIO(Path("todo.csv").read_text(encoding="utf-8"))))
+    with Path("done.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(row | {"decision": "accept"} for row in rows)
+    assert main(["suspects", "--apply", "done.csv", "gold/", "-o", "new.jsonl"]) == 3
+    assert main(["convert", "gold/", "gold.jsonl"]) == 0
+    assert main(["suspects", "--apply", "done.csv", "gold.jsonl", "-o", "new.jsonl"]) == 0
+    assert main(["convert", "new.jsonl", "new/", "--to", "brat"]) == 0
+    assert Path("new", "one.ann").read_text(encoding="utf-8") == "T1\tLOC 21 25\tRome\n"
+    assert Path("new", "one.txt").read_bytes() == Path("gold", "one.txt").read_bytes()

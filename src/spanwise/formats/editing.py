@@ -261,7 +261,7 @@ def edited(annotation: Annotation, mentions: Mentions, **reading: Any) -> bytes:
     if kind not in ("conll", "jsonl", "spans") or not Path(path).is_file():
         raise InputError(
             f"{path}: only CoNLL, JSON-lines and span files can be changed in place.\n"
-            "Convert the file first: spanwise convert FILE gold.conll"
+            "Convert the file first, which the worksheet then fits: spanwise convert FILE gold.jsonl"
         )
     raw = Path(path).read_bytes()
     if raw.startswith(tuple(MAGIC)) or b"\x00" in raw:
