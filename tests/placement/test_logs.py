@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import spanwise
 from spanwise.cli.main import main
+from spanwise.document.evaluation import Evaluation
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import from_tags
 from spanwise.studies import of_runs
@@ -215,6 +216,7 @@ def test_the_errors_of_one_prompt_are_listed_from_a_log_of_several(
     command = "spanwise evaluate gold.jsonl results.json --answers ordered --resamples 0"
     assert main([*shlex.split(command)[1:], "--json", "saved.json", "--quiet"]) == 0
     document = spanwise.load("saved.json")
+    assert isinstance(document, Evaluation)
     found = {}
     for name in FOUR:
         listed = errors_command(document, name)
