@@ -86,7 +86,7 @@ def test_a_mistake_is_answered_with_one_message(
 )
 def test_files_stand_before_between_and_after_options(files: Path, call: str) -> None:
     assert main(shlex.split(call)) == 0
-    assert set(spanwise.load("out.json").systems) == {"a", "b"}
+    assert set(spanwise.load("out.json").to_dict()["systems"]) == {"a", "b"}
 
 
 def test_files_with_gold_and_predictions_can_be_compared(
