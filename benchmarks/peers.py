@@ -130,7 +130,7 @@ def spacy(gold: str, predicted: str) -> Prepared:
 
 
 def floor(gold: str, predicted: str) -> Prepared:
-    """What Python needs to look at every tag: how many mentions begin, the ratio of which is no score."""
+    """What Python needs to look at every tag: it counts the mentions that begin on both sides."""
     sides = read_tags(gold), read_tags(predicted)
 
     def beginnings(side: Lists) -> int:

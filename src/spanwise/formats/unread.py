@@ -27,7 +27,7 @@ _FURTHER = "further column"
 def unread(source: str | os.PathLike[str], annotation: Annotation, **reading: Any) -> tuple[str, ...]:
     """Descriptions, with numbers, of what a file says and the annotation read from it lacks.
 
-    These are columns, comments, features and results that are no mentions. Folders, objects and formats that
+    These are columns, comments, features and results that are not mentions. Folders, objects and formats that
     keep everything have none; relations and records that are left out are among the notes of reading.
     """
     count = _COUNTS.get(annotation.reading.format)
