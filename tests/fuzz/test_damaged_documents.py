@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -238,3 +239,20 @@ def test_a_document_without_its_gold_file_is_shown_but_not_compared(
     ):
         assert main(call) == 3
         assert f"{without}: the gold data are not among the inputs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("beta", [False, True])
+@pytest.mark.parametrize("number", range(len(documents.originals())))
+def test_a_number_that_no_float_holds_is_refused_wherever_it_stands(
+    number: int, beta: bool, tmp_path: Path
+) -> None:
+    """The decoder reports it only where the value is read, not in what is skipped."""
+    text = documents.originals()[number].decode()
+    if beta:
+        text = re.sub(r'"settings": ?\{', r'\g<0>"beta": 1, ', text, count=1)
+    path = tmp_path / "t.json"
+    for key in dict.fromkeys(re.findall(r'"(\w+)": ?["\d]', text)):
+        changed = re.sub(rf'"{key}": ?("[^"]*"|[-\w.]+)', f'"{key}": 1e999', text, count=1)
+        path.write_text(changed, encoding="utf-8")
+        with contextlib.suppress(InputError):  # parts that are not read may hold it
+            spanwise.load(path)

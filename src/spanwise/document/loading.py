@@ -97,11 +97,20 @@ def _decoded(data: bytes, location: str, kinds: Mapping[str, str]) -> Document:
     )
     more = len(RATES) > len(FIELDS) or (head.settings is not UNSET and b'"beta"' in bytes(head.settings))
     if head.schema != SCHEMA or more:
-        return document_of(msgspec.json.decode(data), location=location)
+        return document_of(_plain(data, location), location=location)
     try:
         return _consistent(msgspec.json.decode(data, type=kind), location)
     except msgspec.ValidationError as error:
-        raise wrong_part(error, msgspec.json.decode(data), kind, location) from None
+        raise wrong_part(error, _plain(data, location), kind, location) from None
+
+
+def _plain(data: bytes, location: str) -> dict[str, object]:
+    """The document as plain data, or an error for numbers such as 1e999, which are JSON but no float."""
+    try:
+        plain: dict[str, object] = msgspec.json.decode(data)
+        return plain
+    except msgspec.DecodeError as error:
+        raise InputError(f"{location}: {_in_words(str(error).partition(' - at ')[0])}.\n{_AGAIN}") from None
 
 
 def document_of(content: Mapping[str, object], *, location: str = "the document") -> Document:
