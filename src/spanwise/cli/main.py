@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 
 INTERNAL = 70  # the exit status for a bug in spanwise itself
 
-TAGGERS = "spanwise-taggers"  # the package with the commands that train; found like those of strangers
+# The packages whose commands are found like those of strangers: by what they register.
+WING = "spanwise"
+TAGGERS = "spanwise-taggers"
 
 # The module and summary of each command, so that `--help` imports none of the modules.
 GROUPS = {
     "every day": {
-        "demo": ("about", "make a small corpus with three flawed systems, and evaluate them"),
+        "demo": (WING, "make a small corpus with three flawed systems, and evaluate them"),
         "evaluate": ("evaluating", "score one or more systems against gold and explain the scores"),
         "compare": ("evaluating", "test which of several systems is better, and where"),
         "changes": ("saved", "say what broke and what was fixed between two saved results"),
         "errors": ("analyses", "list the errors with their sentences"),
         "slices": ("analyses", "find combinations of conditions on which a system is weak"),
         "report": ("saved", "make the HTML page of a saved result"),
-        "workbench": ("saved", "serve a folder of results as a local web application"),
+        "workbench": (WING, "serve a folder of results as a local web application"),
     },
     "data": {
         "describe": ("corpora", "describe a test set before any system is run"),
@@ -59,7 +61,7 @@ GROUPS = {
         "export": ("saved", "export a saved result for other tools"),
         "train": (TAGGERS, "train one of the papers' taggers by name"),
         "tag": (TAGGERS, "tag a file with a trained tagger"),
-        "reproduce": ("studies", "recompute the papers' published figures cell by cell"),
+        "reproduce": (WING, "recompute the papers' published figures cell by cell"),
         "list": ("about", "list formats, schemes, attributes, bucketings and other names"),
         "completion": ("completion", "print the completion script of bash, zsh or fish"),
     },
@@ -246,25 +248,24 @@ def _command(name: str) -> Command:
     from importlib import import_module
 
     module, _ = COMMANDS.get(name, ("", ""))
-    if module in ("", TAGGERS):
+    if module in ("", WING, TAGGERS):
         return _registered(name)
     commands: dict[str, Command] = import_module(f"spanwise.cli.{module}").COMMANDS
     return commands[name]
 
 
 def _registered(name: str) -> Command:
-    """The command that another package has registered under this name."""
-    from importlib.metadata import entry_points
-
+    """The command that a package has registered under this name."""
     from spanwise.errors import MissingExtra, unknown
+    from spanwise.registry import registered
 
-    registered = {point.name: point for point in entry_points(group="spanwise.commands")}
-    if name in registered:
-        command: Command = registered[name].load()
+    found = registered("spanwise.commands")
+    if name in found:
+        command: Command = found[name].load()
         return command
     if name in COMMANDS:
         raise MissingExtra.package(f"spanwise {name}", TAGGERS)
-    raise unknown("command", name, [*COMMANDS, *sorted({*registered} - {*COMMANDS})])
+    raise unknown("command", name, [*COMMANDS, *sorted({*found} - {*COMMANDS})])
 
 
 def _status(error: Exception) -> int | None:
@@ -279,16 +280,13 @@ def _status(error: Exception) -> int | None:
 
 def _foreign(error: Exception) -> str | None:
     """The package of somebody else whose registered code raised the error."""
-    from importlib.metadata import entry_points
     from traceback import walk_tb
 
-    modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
-    for group in entry_points().groups:
-        for point in entry_points(group=group) if group.startswith("spanwise.") else ():
-            root = point.module.partition(".")[0]
-            if root != "spanwise" and any(module.partition(".")[0] == root for module in modules):
-                return f"the package {root}"
-    return None
+    from spanwise.registry import foreign_packages
+
+    modules = {frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)}
+    packages = {module.partition(".")[0] for module in modules} & foreign_packages()
+    return f"the package {min(packages)}" if packages else None
 
 
 def _text(error: Exception) -> str:
