@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
 from spanwise.columns import Bools, Column, Floats, Ints, ratio
+from spanwise.engines import together
 from spanwise.errors import many
 from spanwise.statistics import LEVEL, correct
 from spanwise.uncertainty import (
@@ -138,7 +140,7 @@ def stepped_down(
     T is a difference divided by the root mean square of its values under swaps (whose mean is 0, since
     opposite swaps give opposite differences). A score that never changes, or is undefined in a swap, is left
     out of the family. Shuffles are doubled, up to 100,000, while some corrected p is within three Monte-Carlo
-    standard errors of .05 (with very many hypotheses up to fewer, so that they take seconds rather than
+    standard errors of .05 (with very many hypotheses fewer times, so that they take seconds rather than
     minutes); what is then still as close is undecided. Shuffles are processed in blocks to limit memory; if
     there is more than one block, or shuffles were added, all are scored a second time: only then is every
     root mean square known.
@@ -155,7 +157,7 @@ def stepped_down(
     if absent is not None:
         shuffled.square[absent] = np.nan
     number, size = resampling.resamples, shuffled.observed.size
-    most = min(MOST_SHUFFLES, max(number, MOST_SCORES // max(size, 1)))
+    most = max(number, MOST_SCORES // max(size, 1))
     block, blocks = np.zeros((size, 0), dtype=np.float32), 0
     for block in shuffled.blocks(number):  # noqa: B007 (a single block is used again below)
         blocks += 1
@@ -174,8 +176,8 @@ def stepped_down(
             corrected = correct(p, correction)
             error = corrected * np.sqrt((1 - p) / p / max(number, 1))  # that of p, times corrected / p
         close = np.abs(corrected - LEVEL) <= UNDECIDED * error
-        more = min(number, most - number)
-        if close.any() and more > 0:
+        more = min(number, MOST_SHUFFLES - number)
+        if close.any() and 0 < more <= most - number:
             for values in shuffled.blocks(more):
                 if correction == "maxt":
                     ladder.add(values)
@@ -214,6 +216,8 @@ class _Shuffled:
         ]
         self.linear = np.stack(list(map(self._linear, matched, self.slopes)))
         self.reached: Ints = np.zeros(self.observed.shape, dtype=np.int64)
+        half = len(matched) // 2  # pairs are scored in two threads
+        self.shares = [share for share in (range(half), range(half, len(matched))) if share]
         self.generator = resampling.generator("secondary")
         self.kept: list[Column] | None = []  # the sums over swapped units of all shuffles, if there is room
         self.room = KEPT if resampling.memory is None else min(KEPT, resampling.memory // 4)
@@ -243,32 +247,37 @@ class _Shuffled:
             yield moved
 
     def _blocks(self, blocks: Iterator[Column], *, count: bool) -> Iterator[npt.NDArray[np.float32]]:
-        bound, index = (np.abs(self.observed) - TIE)[..., None], self.swapping.column_index
         for moved in blocks:
             differences = np.empty((*self.observed.shape, len(moved)), dtype=np.float32)
             for begin in range(0, len(moved), TOGETHER):
                 part = slice(begin, begin + TOGETHER)
                 columns = np.ascontiguousarray(moved[part].T, dtype=np.float64)
-                for at, of_runs in enumerate(self.matched):
-                    parts, linear_parts = [], []
-                    for (first, second), slope in zip(of_runs, self.slopes[at], strict=True):
-                        change = columns[index[second]]
-                        change -= columns[index[first]]
-                        parts.append(
-                            self.hypotheses.scores(self.totals[first] + change)
-                            - self.hypotheses.scores(self.totals[second] - change)
-                        )
-                        if count:
-                            apart = self.totals[second] - self.totals[first]
-                            linear_parts.append(slope.of(self.hypotheses, 2 * change - apart))
-                    difference = np.abs(_mean(parts))
-                    if count:
-                        linear = _mean(linear_parts)
-                        self.square[at] += np.einsum("hs,hs->h", difference, difference)
-                        self.square[at] -= np.einsum("hs,hs->h", linear, linear)
-                        self.reached[at] += np.count_nonzero(~(difference < bound[at]), axis=1)
-                    differences[at, :, part] = difference
+                swapped = partial(self._swapped, columns, differences[..., part], count=count)
+                together([partial(swapped, pairs) for pairs in self.shares])
             yield differences.reshape(self.observed.size, -1)
+
+    def _swapped(self, columns: Floats, into: npt.NDArray[np.float32], pairs: range, *, count: bool) -> None:
+        """|difference| of every hypothesis about some pairs, from the sums of columns over swapped units."""
+        index = self.swapping.column_index
+        for at in pairs:
+            parts, linear_parts = [], []
+            for (first, second), slope in zip(self.matched[at], self.slopes[at], strict=True):
+                change = columns[index[second]]
+                change -= columns[index[first]]
+                parts.append(
+                    self.hypotheses.scores(self.totals[first] + change)
+                    - self.hypotheses.scores(self.totals[second] - change)
+                )
+                if count:
+                    apart = self.totals[second] - self.totals[first]
+                    linear_parts.append(slope.of(self.hypotheses, 2 * change - apart))
+            difference = np.abs(_mean(parts))
+            if count:
+                linear, bound = _mean(linear_parts), (np.abs(self.observed[at]) - TIE)[:, None]
+                self.square[at] += np.einsum("hs,hs->h", difference, difference)
+                self.square[at] -= np.einsum("hs,hs->h", linear, linear)
+                self.reached[at] += np.count_nonzero(~(difference < bound), axis=1)
+            into[at] = difference
 
     def _linear(self, of_runs: Pairs, slopes: Sequence[_Slope]) -> Floats:
         """The mean square of the linear part of each difference, over all swaps."""

@@ -47,7 +47,7 @@ UNDECIDED = 3.0  # Monte-Carlo standard errors between p and its level
 ENOUGH = 5.0  # the smallest p that shuffles can reach is at most the level divided by this
 # The most random bits (one per unit and shuffle) and scores (one per hypothesis and shuffle) in memory.
 BLOCK_BITS = 4_000_000
-BLOCK_SCORES = 40_000_000
+BLOCK_SCORES = 10_000_000
 # The most counts per unit of all systems in memory; if there are more, units are swapped in groups.
 BLOCK_COUNTS = 12_000_000
 FEWEST_GROUPS = 1024
