@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 from typing import Any, ClassVar, TypeAlias, TypeVar
@@ -51,21 +51,20 @@ class TagSequences(Struct, frozen=True, eq=False):
         Scripts ask for precision, recall, F1 and a report of the same lists one after another: the last two
         lists are remembered with a copy of their tags, by which a changed list is noticed.
         """
-        if type(sequences) is not list or not all(type(part) is list for part in sequences):
-            return cls._encoded(sequences)
-        for copies, encoded in _REMEMBERED:
-            if copies == sequences:
-                return encoded
-        encoded = cls._encoded(sequences)
-        _REMEMBERED.append(([part.copy() for part in sequences], encoded))
+        sizes = np.fromiter(map(len, sequences), np.int64, len(sequences))
+        flat = list(chain.from_iterable(sequences))
+        for known in _REMEMBERED:
+            if np.array_equal(known.encoded.sizes, sizes) and known.flat == flat:
+                return known.encoded
+        encoded = cls._encoded(flat, sizes)
+        if set(map(type, encoded.distinct)) <= {str}:  # equal tags of other types may differ in their text
+            _REMEMBERED.append(_Remembered(flat, encoded))
         return encoded
 
     @classmethod
-    def _encoded(cls, sequences: Sequence[Sequence[object]]) -> TagSequences:
-        sizes = np.fromiter(map(len, sequences), np.int64, len(sequences))
+    def _encoded(cls, flat: Sequence[object], sizes: Ints) -> TagSequences:
         interned = _Interned[object]()
-        flat: Iterable[object] = chain.from_iterable(sequences)
-        column = np.fromiter(map(interned.__getitem__, flat), np.int32, int(sizes.sum()))
+        column = np.fromiter(map(interned.__getitem__, flat), np.int32, len(flat))
         stream = np.full(len(column) + len(sizes) + 1, len(interned), np.int32)
         inner = np.ones(len(stream), dtype=bool)
         inner[np.cumsum(sizes + 1)] = inner[0] = False
@@ -74,7 +73,14 @@ class TagSequences(Struct, frozen=True, eq=False):
         return cls(stream, list(interned), ints(sizes))
 
 
-_REMEMBERED: deque[tuple[list[list[object]], TagSequences]] = deque(maxlen=2)  # gold and predictions
+class _Remembered(Struct, frozen=True, eq=False):
+    """All tags of a list of sequences, and what was made of them."""
+
+    flat: list[object]
+    encoded: TagSequences
+
+
+_REMEMBERED: deque[_Remembered] = deque(maxlen=2)  # gold and predictions
 
 
 class Spans(Struct, frozen=True, eq=False):
