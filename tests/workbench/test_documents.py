@@ -229,3 +229,20 @@ def test_listing_needs_the_token(documents: Path, tmp_path: Path) -> None:
         for address in ("/d/1", "/d/1.json", "/api/v1/documents", "/api/v1/documents/1"):
             assert client.get(address).status_code == 401
             assert client.get(address, headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
+
+
+def test_a_result_whose_file_was_overwritten_is_not_shown_as_the_new_one(
+    documents: Path, tmp_path: Path
+) -> None:
+    workspace = copied(documents, tmp_path / "runs")
+    spanwise.evaluate(GOLD, {"crf": WORSE}, resamples=0).to_json(workspace / "result.json")
+    with client_of(workspace) as client:
+        bench = bench_of(client.app)
+        bench.watcher.stop()
+        (gold,) = bench.store.golds()
+        (row,) = bench.store.results(gold.slug)
+        addresses = (f"/r/{row.id}", f"/api/v1/results/{row.id}", f"/api/v1/results/{row.id}/units")
+        spanwise.evaluate(GOLD, {"crf": GOLD}, resamples=0).to_json(workspace / "result.json")
+        for address in addresses:
+            answer = client.get(address)
+            assert answer.status_code == 422 and "result.json: this file has changed." in answer.text

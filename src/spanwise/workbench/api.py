@@ -307,8 +307,7 @@ def set_reference(bench: Bench, request: Request, body: ReferenceRequest) -> Res
 
 def result(bench: Bench, request: Request, _: object) -> Response:
     stored = bench.result(request.path_params["result"])
-    path = inside(bench.folder, stored.path)
-    return Response(path.read_bytes(), media_type=JSON)
+    return Response(bench.shelf.file_of(stored).read_bytes(), media_type=JSON)
 
 
 def documents(bench: Bench, request: Request, _: object) -> list[DocumentSummary]:
@@ -317,7 +316,7 @@ def documents(bench: Bench, request: Request, _: object) -> list[DocumentSummary
 
 def document(bench: Bench, request: Request, _: object) -> Response:
     stored = bench.document(request.path_params["document"])
-    return Response(inside(bench.folder, stored.path).read_bytes(), media_type=JSON)
+    return Response(bench.shelf.file_of(stored).read_bytes(), media_type=JSON)
 
 
 def units(bench: Bench, request: Request, _: object) -> UnitCounts:

@@ -24,6 +24,7 @@ from spanwise.errors import InputError
 from spanwise.evaluation.columns import ColumnsHead, MentionColumns
 from spanwise.evaluation.comparisons import compare_runs
 from spanwise.evaluation.scoring import unpack_measures
+from spanwise.formats import sha256_of
 from spanwise.gates import check_same_gold, compare_two
 from spanwise.gates.merging import differing
 from spanwise.intervals import jackknife
@@ -146,20 +147,19 @@ class Shelf:
         """The document that contains a result, without its sentences."""
 
         def read() -> Evaluation:
-            data = load_summary(inside(self.folder, result.path))
-            if not isinstance(data, Evaluation):
-                raise InputError(
-                    f"{result.path}: this file no longer contains an evaluation.\nEvaluate again."
-                )
+            data = load_summary(self.file_of(result))
+            assert isinstance(data, Evaluation)  # as when it was read
             return data
 
         size = self._size(result.path)
-        found = self.kept.get("document", (result.path, result.sha256), read, lambda _: size)
-        if result.system not in found.systems:  # the file has changed, and will soon be read again
-            raise InputError(
-                f"{result.path}: this file no longer contains the system {result.system!r}.\nEvaluate again."
-            )
-        return found
+        return self.kept.get("document", (result.path, result.sha256), read, lambda _: size)
+
+    def file_of(self, stored: Result | StoredDocument) -> Path:
+        """The file of a document, if it is as it was read."""
+        path = inside(self.folder, stored.path)
+        if sha256_of(path) != stored.sha256:
+            raise InputError(f"{stored.path}: this file has changed.\nOpen it from the start page again.")
+        return path
 
     def _size(self, path: str) -> int:
         try:
@@ -181,7 +181,7 @@ class Shelf:
         """The HTML report of a document, as written by `--html`."""
 
         def made() -> str:
-            path = inside(self.folder, stored.path)
+            path = self.file_of(stored)
             return self.child.ask(ReportTask(path=str(path))).decode() if self.child else report_of(path)
 
         return self.kept.get("report", (stored.path, stored.sha256), made, sys.getsizeof)
