@@ -419,8 +419,8 @@ _PLACING = (
     ),
     Setting(
         "answers_format",
-        "inspect, lm-eval, promptfoo, langextract-jsonl, openai-batch, langsmith, phoenix, csv, records "
-        "(default: auto, which recognises it)", "auto", metavar="NAME",
+        "inspect, lm-eval, promptfoo, langextract-jsonl, openai-batch, anthropic-batch, langsmith, phoenix, "
+        "csv, records (default: auto, which recognises it)", "auto", metavar="NAME",
     ),
     Setting(
         "response",

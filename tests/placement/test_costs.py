@@ -13,7 +13,9 @@ import spanwise
 from spanwise.cli.main import main
 from spanwise.document.analyses import PlacementDocument
 from spanwise.document.evaluation import Evaluation
-from spanwise.formats import from_tags
+from spanwise.document.study import Study
+from spanwise.formats import from_tags, opened
+from spanwise.placement._logs import read_log
 from spanwise.reports.html import render
 
 LOGS = Path(__file__).parent / "logs"
@@ -141,9 +143,6 @@ def test_a_unit_without_an_error_is_not_listed_and_a_wrong_place_is_wrong() -> N
     ],
 )  # fmt: skip
 def test_logs_say_what_was_asked(log: str, prompt: str, tmp_path: Path) -> None:
-    from spanwise.formats import opened
-    from spanwise.placement._logs import read_log
-
     responses = present(read_log(opened(LOGS / log))).responses
     asked = [response.prompt for response in responses]
     assert all(asked)
@@ -194,3 +193,63 @@ def test_epochs_of_a_log_are_runs_on_the_command_line(
     screen = capsys.readouterr().out
     assert "mean ± std over runs" in screen
     assert "run 1: 1 of 3 responses could not be read" in screen
+
+
+def test_what_runs_cost_is_their_mean_and_sum_on_screen_page_in_tables_and_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = json.loads((LOGS / "promptfoo.json").read_text())
+    rows = log["results"]["results"]
+    again = [json.loads(json.dumps(row)) for row in rows]
+    for row in again:  # the second repetition costs twice as much, and one answer is missing
+        row["response"]["cost"] = 2 * row["response"].get("cost", 0.0)
+        if row["testIdx"] == 0:
+            row["response"]["output"] = "[]"
+    rows += again
+    (tmp_path / "results.json").write_text(json.dumps(log))
+    command = ["evaluate", str(gold_file(tmp_path)), str(tmp_path / "results.json"), "--answers", "ordered"]
+    page, run = tmp_path / "page.html", tmp_path / "run.json"
+    assert main([*command, "--width", "120", "--html", str(page), "--json", str(run)]) == 0
+    screen = capsys.readouterr().out
+    assert "What the answers cost" in screen and "dollars, all runs" in screen
+    study = spanwise.load(run)
+    assert isinstance(study, Study)
+    for system in ("acme:large", "acme:small"):
+        (result,) = study.analyses.holistic[system].values()
+        usage = present(result.usage)
+        spent = [[row["response"].get("cost", 0.0) for row in given if row["provider"]["id"] == system]
+                 for given in (rows[: len(again)], again)]  # fmt: skip
+        assert [present(usage.runs[number].cost) for number in "12"] == pytest.approx(list(map(sum, spent)))
+        f1 = [100 * present(result.values[number]) for number in "12"]
+        per_dollar = [value / sum(each) for value, each in zip(f1, spent, strict=True)]
+        assert usage.mean["f1_per_dollar"] == pytest.approx(sum(per_dollar) / 2)
+        assert usage.std["f1_per_dollar"] == pytest.approx(abs(per_dollar[0] - per_dollar[1]) / 2**0.5)
+        assert usage.sum["cost"] == pytest.approx(sum(map(sum, spent)))
+        tokens = [present(one.input_tokens) for one in usage.runs.values()]
+        assert (usage.sum["input_tokens"], usage.mean["input_tokens"]) == (sum(tokens), sum(tokens) / 2)
+    assert page.read_text().count("F1 per dollar") > 2  # the table, and a chart
+    assert main(["table", str(run), "costs", "--csv"]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert "tokens, all runs" in head and len(lines) == 2
+
+
+def test_a_single_system_of_a_log_has_its_own_name(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(
+        ["place", str(gold_file(tmp_path)), str(LOGS / "promptfoo.json"), "--sample", "acme:large"]
+    ) == 0  # fmt: skip
+    _, _, costs = capsys.readouterr().out.partition("What the answers cost")
+    assert "acme:large" in costs.split("Policies")[0] and "promptfoo" not in costs.split("Policies")[0]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 7])
+def test_choices_of_one_request_share_its_tokens(number: int, tmp_path: Path) -> None:
+    usage = {"prompt_tokens": 10, "completion_tokens": 23}
+    body = {"choices": [choice("[]") for _ in range(number)], "usage": usage}
+    log = tmp_path / "batch.jsonl"
+    log.write_text(json.dumps({"custom_id": "0", "response": {"status_code": 200, "body": body}}) + "\n")
+    shares = [present(one.usage) for one in present(read_log(opened(log))).responses]
+    assert sum(present(one.input_tokens) for one in shares) == 10
+    assert sum(present(one.output_tokens) for one in shares) == 23
+    assert max(present(one.input_tokens) for one in shares) - 10 // number in (0, 1)

@@ -55,6 +55,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, int], int, int]] = [
     ("promptfoo.json", {"sample": "acme:large"}, {"read": 2, "empty": 1}, 3, 3),
     ("promptfoo.json", {"sample": "acme:small"}, {"read": 2, "failed": 1}, 3, 3),
     ("openai_batch.jsonl", {}, {"read": 1, "repaired": 1, "failed": 1}, 3, 3),
+    ("anthropic_batch.jsonl", {}, {"read": 1, "repaired": 1, "failed": 1}, 3, 3),
     ("langsmith.jsonl", {}, {"read": 2, "failed": 1}, 3, 3),
     ("phoenix.json", {}, {"read": 2, "failed": 1}, 3, 3),
     ("answers.csv", {}, {"read": 2, "failed": 1}, 3, 3),
@@ -76,7 +77,7 @@ def test_every_log_is_recognised_and_counted_as_by_hand(case: Any) -> None:
     assert score.f1 == pytest.approx(2 * correct / (4 + predicted))
 
 
-WITH_TEXT = [case for case in CASES if case[0] != "openai_batch.jsonl"]
+WITH_TEXT = [case for case in CASES if not case[0].endswith("_batch.jsonl")]
 
 
 @pytest.mark.parametrize(
@@ -148,6 +149,51 @@ def test_refusals_truncations_and_errors_are_counted() -> None:
     smith = spanwise.place(gold(), LOGS / "langsmith.jsonl")
     assert (smith.responses.refused, smith.responses.errors) == (0, 1)
     assert [row.why for row in smith.unplaced] == ["the request failed: TimeoutError()"]
+
+
+def test_messages_of_a_batch_that_were_stopped_or_not_sent_are_counted(tmp_path: Path) -> None:
+    def message(reason: str, text: str) -> dict[str, Any]:
+        content = [{"type": "text", "text": text}] if text else []
+        return {"type": "succeeded", "message": {"content": content, "stop_reason": reason}}
+
+    results = [
+        message("refusal", ""), message("max_tokens", '{"PER": ["A'), {"type": "canceled"},
+        message("model_context_window_exceeded", '{"PER": ["B'), {"type": "expired"},
+    ]  # fmt: skip
+    lines = [{"custom_id": str(number), "result": result} for number, result in enumerate(results)]
+    file = tmp_path / "results.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    document = spanwise.place(from_tags([["B-PER"]] * 5, tokens=[["Bo"]] * 5), file)
+    said = document.responses
+    assert (said.refused, said.truncated, said.errors) == (1, 2, 2)
+    assert document.inputs[1].format == "anthropic-batch"
+    assert {row.why for row in document.unplaced} >= {"the request failed: expired"}
+    usage = spanwise.place(gold(), LOGS / "anthropic_batch.jsonl").usage
+    assert usage and (usage.input_tokens, usage.output_tokens) == (40, 20)  # of the input, 15 from a cache
+
+
+@pytest.mark.parametrize("samples", [1, 2])
+def test_a_filter_called_all_can_be_chosen(samples: int, tmp_path: Path) -> None:
+    said = {"all": '{"PER": ["Ann", "Bo"]}', "strict": "[]"}
+    lines = [
+        {"doc_id": number, "doc": {"id": name, "text": " ".join(tokens)}, "filter": kept,
+         "filtered_resps": [said[kept]] * samples}
+        for kept in said for number, (name, (tokens, _)) in enumerate(UNITS.items())
+    ]  # fmt: skip
+    file = tmp_path / "samples_spans.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    for name, correct in (("all", 2), ("strict", 0)):
+        sample = name if samples == 1 else f"{name}/2"
+        assert spanwise.place(gold(), file, sample=sample).score.correct == correct
+        study = of_runs(gold(), {"llm": str(file)}, answers={"policy": "next", "sample": name}, resamples=0)
+        (dataset,) = study.datasets.values()
+        (runs,) = dataset.runs.values()
+        assert [scores.exact.overall.correct for scores in runs.values()] == [correct] * len(runs)
+    both = of_runs(gold(), {"llm": str(file)}, answers={"policy": "next", "sample": None}, resamples=0)
+    (dataset,) = both.datasets.values()
+    assert list(dataset.runs) == ["all", "strict"]
+    with pytest.raises(InputError, match="several samples per unit"):
+        spanwise.place(gold(), LOGS / "inspect.eval", sample="all")
 
 
 def test_tokens_and_dollars_are_added_up_where_the_log_has_them() -> None:

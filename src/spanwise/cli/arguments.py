@@ -436,13 +436,17 @@ def answer_keywords(args: argparse.Namespace) -> dict[str, Any] | None:
 
 def answers_of(args: argparse.Namespace) -> dict[str, Any]:
     """The keywords for `spanwise.place`, except the policy."""
-    names = ("level", "threshold", "repeats", "unknown", "prompt_unit", "response", "answers_format")
-    sample = None if args.sample == "all" else args.sample
-    return {
-        **{name: getattr(args, name) for name in names},
-        "sample": sample,
-        "aliases": _aliases(args.aliases),
-    }
+    names = (
+        "level",
+        "threshold",
+        "repeats",
+        "unknown",
+        "prompt_unit",
+        "response",
+        "sample",
+        "answers_format",
+    )
+    return {**{name: getattr(args, name) for name in names}, "aliases": _aliases(args.aliases)}
 
 
 def _aliases(path: str | None) -> dict[str, str]:

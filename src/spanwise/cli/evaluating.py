@@ -309,12 +309,13 @@ def has_samples(args: argparse.Namespace) -> bool:
     """Whether a file of answers holds several samples per unit, which are runs of its system."""
     if getattr(args, "answers", None) is None or args.sample not in (None, "all"):
         return False
-    from spanwise.placement import has_answers, samples_of
+    from spanwise.placement import chosen_sample, has_answers, samples_of
 
     return any(
-        len(samples_of(path, args.response, args.answers_format)) > 1
+        len(samples_of(path, args.response, args.answers_format, chosen)) > 1
         for path in named_systems(args.systems).values()
         if has_answers(path, args.response, files=True, answers_format=args.answers_format)
+        for chosen in [chosen_sample(path, args.sample, args.response, args.answers_format)]
     )
 
 

@@ -173,6 +173,9 @@ class ResponseCounts(Struct, frozen=True, kw_only=True):
     hallucinated_cost: float | None = None  # what F1 loses by answers that are not in the text
 
 
+SPENT = ("input_tokens", "output_tokens", "cost")  # what adds up, unlike F1 for it
+
+
 class UsageTotals(Struct, frozen=True, kw_only=True):
     """The tokens and dollars that a log records, and what F1 they gave; null where it does not say."""
 

@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType, defstruct, field
 from msgspec.structs import fields, replace
 
 from spanwise.document import Count, DocumentPart, Fraction, Interval, Probability, Scalar, Settings
+from spanwise.document.analyses import UsageTotals
 from spanwise.document.evaluation import DatasetRuns, ScoreGrid
 from spanwise.document.scores import BucketEdges, BucketLeads, Subset
 from spanwise.registry import resolve
@@ -115,6 +116,18 @@ class Spread(DocumentPart, frozen=True, kw_only=True):
     runs: Count
 
 
+class UsageOverRuns(DocumentPart, frozen=True, kw_only=True):
+    """What answers cost, and the F1 they gave: of each run, over runs, and the sum of what was spent.
+
+    The keys of `mean`, `std` and `sum` are those of a run; one that no run has is left out.
+    """
+
+    runs: Mapping[str, UsageTotals]
+    mean: Mapping[str, float]
+    std: Mapping[str, float] = field(default_factory=dict)
+    sum: Mapping[str, int | float]
+
+
 class MainResult(Spread, frozen=True, kw_only=True, omit_defaults=False):
     """The main score of a system on a dataset over its runs."""
 
@@ -124,6 +137,7 @@ class MainResult(Spread, frozen=True, kw_only=True, omit_defaults=False):
     letters: str | UnsetType = UNSET
     missing: tuple[str, ...] | UnsetType = UNSET
     identical: Mapping[str, str] | UnsetType = UNSET
+    usage: UsageOverRuns | UnsetType = UNSET  # only for answers whose log records it
 
     def ends(self, score: str) -> Interval | None:
         """The interval of one score, or None if it has none."""

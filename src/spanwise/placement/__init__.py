@@ -47,6 +47,7 @@ from spanwise.placement.answers import (
     ParsedAnswers,
     PromptUnit,
     Units,
+    chosen_sample,
     gold_order,
     has_answers,
     label_key,
@@ -72,6 +73,7 @@ __all__ = [
     "PromptUnit",
     "SampleCounts",
     "checked",
+    "chosen_sample",
     "count_sample",
     "has_answers",
     "name_of_system",
@@ -207,7 +209,7 @@ def checked(
         raise ChoiceError(f"threshold is {threshold}, but must be above 0 and at most 1.")
     return PlacementChoices(
         chosen, level or "fuzzy", threshold, repeats, unknown, prompt_unit, response,  # type: ignore[arg-type]
-        None if sample in (None, "all") else str(sample), dict(aliases or {}), answers_format, rule,
+        None if sample is None else str(sample), dict(aliases or {}), answers_format, rule,
     )  # fmt: skip
 
 
@@ -324,7 +326,7 @@ def document(
             _input("gold", gold),
             Input(
                 role="answers", path=answers.path, sha256=answers.sha256, format=answers.format,
-                dropped=laid.left_out if choices.rules else UNSET,
+                system=answers.system or UNSET, dropped=laid.left_out if choices.rules else UNSET,
             ),
         ),
         label_rules=choices.rules.to_dict() or UNSET,
@@ -641,7 +643,8 @@ def place(
         response: the field with the raw response of the model; dots lead to inner fields.
         sample: the sample to place, if units have several, or the system of a log that has several.
         answers_format: the format of the answers: "inspect", "lm-eval", "promptfoo", "langextract-jsonl",
-            "openai-batch", "langsmith", "phoenix", "csv", "records", or "auto" to recognise it (default).
+            "openai-batch", "anthropic-batch", "langsmith", "phoenix", "csv", "records", or "auto" to
+            recognise it (default).
         reading: keywords of `spanwise.read`, for the gold file.
 
     Returns:
@@ -675,6 +678,9 @@ def placed_on(gold: object, answers: object, choices: PlacementChoices, reading:
 def placement(gold: Annotation, answers: object, choices: PlacementChoices) -> Placement:
     """Like `place`, but return the predictions along with the document."""
     units = Units.of(gold.corpus, choices.prompt_unit)
+    choices = replace(
+        choices, sample=chosen_sample(answers, choices.sample, choices.response, choices.answers_format)
+    )
     given = read_answers(
         answers, units, labels=gold_labels(gold.mentions), aliases=choices.aliases,
         response=choices.response, sample=choices.sample, answers_format=choices.answers_format,
@@ -730,12 +736,10 @@ def place_systems(
         if name not in giving:
             placed[name] = source
             continue
-        several = (
-            () if choices.sample is not None else systems_of(source, choices.answers_format, choices.response)
-        )
+        chosen = chosen_sample(source, choices.sample, choices.response, choices.answers_format) is not None
+        several = () if chosen else systems_of(source, choices.answers_format, choices.response)
         for system in several or (None,):
             each = choices if system is None else replace(choices, sample=system)
-            chosen = choices.sample is not None
             samples = {} if chosen else samples_of(source, each.response, each.answers_format, system)
             if len(samples) > 1:
                 raise ChoiceError(

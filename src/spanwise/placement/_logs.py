@@ -19,7 +19,7 @@ from spanwise.errors import InputError, MissingExtra, at, unknown
 from spanwise.formats import File, read_text, unpacked_zstd
 from spanwise.placement.parsing import Json
 
-TRUNCATED = ("length", "max_tokens", "max_output_tokens", "model_length")
+TRUNCATED = ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded")
 REFUSED = ("content_filter", "refusal", "safety")
 _IDS = ("id", "unit_id", "example_id", "sentence_id", "document_id", "doc_id", "uid")
 _ZSTD = 93  # the number of the compression method in zip archives
@@ -139,6 +139,18 @@ def _usage(counts: Json, cost: Json = None) -> Usage | None:
     return None if usage == Usage() else usage
 
 
+def _shared(usage: Usage | None, number: int) -> list[Usage | None]:
+    """What each of several choices of one request cost: whole tokens that add up to those of the request."""
+    if usage is None:
+        return [None] * number
+    cost = None if usage.cost is None else usage.cost / number
+
+    def part(tokens: int | None, at: int) -> int | None:
+        return None if tokens is None else tokens * (at + 1) // number - tokens * at // number
+
+    return [Usage(part(usage.input_tokens, at), part(usage.output_tokens, at), cost) for at in range(number)]
+
+
 def _message(message: Mapping[str, Json]) -> Json:
     """What a message of a chat says: the arguments of its tool calls, else its content."""
     calls = [_arguments(call) for call in message.get("tool_calls") or [] if _mapping(call)]
@@ -214,13 +226,12 @@ def _inspect(sample: Mapping[str, Json], response: str | None) -> Iterator[Respo
         "texts": tuple(
             dict.fromkeys([*_strings(sample.get("metadata")), *_strings(messages)])
         ),
-        "usage": _usage(totals if usages else None, sum(cost) if cost else None),
         "prompt": _prompt(messages),
     }  # fmt: skip
-    error = sample.get("error")
-    for number, choice in enumerate(choices or [{}], start=1):
-        epoch = str(sample.get("epoch", 1))
-        named = {**common, "sample": epoch if len(choices) < 2 else f"{epoch}.{number}"}
+    error, epoch = sample.get("error"), str(sample.get("epoch", 1))
+    shares = _shared(_usage(totals if usages else None, sum(cost) if cost else None), len(choices) or 1)
+    for number, (choice, usage) in enumerate(zip(choices or [{}], shares, strict=True), start=1):
+        named = {**common, "usage": usage, "sample": epoch if len(choices) < 2 else f"{epoch}.{number}"}
         if response is not None:
             yield Response(payload=dotted(sample, response), **named)
         elif error or not choices:
@@ -318,14 +329,44 @@ def _openai_batch(item: Mapping[str, Json], response: str | None) -> Iterator[Re
         choices = [{"message": _of_outputs(outputs), "finish_reason": _incomplete(body)}]
     if not choices:
         yield Response(None, ids, stopped="error", why=_failed("there is no choice"))
-    for number, choice in enumerate(choices, start=1):
+    for number, (choice, share) in enumerate(
+        zip(choices, _shared(usage, len(choices)), strict=True), start=1
+    ):
         sample = str(number) if len(choices) > 1 else None
-        share = usage if number == 1 else None  # tokens are counted once per request
 
         def about(sample: str | None = sample, **kept: Json) -> Response:
             return Response(ids=ids, sample=sample, **kept)
 
         yield _chat(choice, choice.get("finish_reason"), about, share)
+
+
+def _anthropic_batch(item: Mapping[str, Json], response: str | None) -> Iterator[Response]:
+    result = item.get("result")
+    result = result if _mapping(result) else {}
+    message, kind = result.get("message"), result.get("type")
+    message = message if _mapping(message) else {}
+
+    def about(**kept: Json) -> Response:
+        return Response(ids=_ids(item.get("custom_id")), **kept)
+
+    usage = _anthropic_usage(message.get("usage"))
+    if response is not None:
+        yield about(payload=dotted(item, response), usage=usage)
+    elif kind == "succeeded":
+        yield _chat(message, message.get("stop_reason"), about, usage)
+    else:  # errored, canceled or expired
+        error = result.get("error")
+        inner = error.get("error") if _mapping(error) else None
+        yield about(stopped="error", why=_failed(inner or error or kind))
+
+
+def _anthropic_usage(counts: Json) -> Usage | None:
+    """Tokens of the input are those that were read, and those that were written to or read from a cache."""
+    if not _mapping(counts):
+        return None
+    parts = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    read = [number for key in parts if (number := _whole(counts.get(key))) is not None]
+    return _usage({**counts, "input_tokens": sum(read) if read else None})
 
 
 def _of_outputs(outputs: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
@@ -419,6 +460,11 @@ LOGS = {
         LogFormat(
             "openai-batch", "the output file of a batch of requests",
             lambda item: "custom_id" in item and ("response" in item or "error" in item), _openai_batch,
+        ),
+        LogFormat(
+            "anthropic-batch", "the results of a batch of messages, as JSONL",
+            lambda item: "custom_id" in item and isinstance(dotted(item, "result.type"), str),
+            _anthropic_batch,
         ),
         LogFormat(
             "langsmith", "runs of a LangSmith experiment, as JSON or JSONL",

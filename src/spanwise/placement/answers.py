@@ -238,6 +238,7 @@ class ParsedAnswers(Struct, frozen=True):
     sha256: str | None = None
     format: str = "jsonl"
     usage: Usage | None = None
+    system: str | None = None  # as a log of several systems names it
 
     @property
     def statuses(self) -> dict[str, int]:
@@ -339,7 +340,9 @@ def _of_log(
         read = _parsed(entry.payload, label, labels, units, unit, text, gapped=gapped)
         parsed[unit] = replace(read, stopped="truncated") if entry.stopped == "truncated" else read
     digest = None if file.path == "-" else file.sha256
-    return ParsedAnswers(tuple(parsed), tuple(exchanges), file.path, digest, log.format, _total(chosen))
+    return ParsedAnswers(
+        tuple(parsed), tuple(exchanges), file.path, digest, log.format, _total(chosen), chosen[0].system
+    )
 
 
 def _total(responses: Sequence[Response]) -> Usage | None:
@@ -363,6 +366,19 @@ def _total(responses: Sequence[Response]) -> Usage | None:
 
 def _name(response: Response) -> str:
     return "/".join(part for part in (response.system, response.sample) if part is not None)
+
+
+def chosen_sample(
+    source: object, sample: object, response: str | None = None, answers_format: str = "auto"
+) -> str | None:
+    """The sample or system to read; None for all of them, which "all" stands for unless one is called so."""
+    if sample != "all":
+        return None if sample is None else str(sample)
+    if isinstance(source, str | os.PathLike) and (log := read_log(opened(source), answers_format, response)):
+        names = {name for entry in log.responses for name in (entry.system, entry.sample)}
+    else:
+        names = set(samples_of(source, response, answers_format))
+    return "all" if "all" in names else None
 
 
 def _chosen(log: Log, path: str, sample: str | None) -> list[Response]:

@@ -13,13 +13,14 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from spanwise import __version__
-from spanwise.averages import letters_over
+from spanwise.averages import letters_over, spread
 from spanwise.corpus import Annotation
 from spanwise.diagnosis import beaten_letters, significant_pairs
 from spanwise.document import Input
+from spanwise.document.analyses import SPENT, UsageTotals
 from spanwise.document.evaluation import DatasetRuns, UnitCounts
 from spanwise.document.scores import PRIMARY, Comparison
-from spanwise.document.study import MainResult, PairFamily, PlanNotes, Study, StudySettings
+from spanwise.document.study import MainResult, PairFamily, PlanNotes, Study, StudySettings, UsageOverRuns
 from spanwise.engines import Engine, cores, engine_of, local_engine
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.evaluation import ignore_progress, parse_memory
@@ -246,19 +247,17 @@ def _of_system(
     """The manifest entry of a system, or of each system of a log, whose answers are placed."""
     if answers is None:
         return {name: {"predictions": path}}
-    from spanwise.placement import has_answers, name_of_system, place_keywords, systems_of
+    from spanwise.placement import chosen_sample, has_answers, name_of_system, place_keywords, systems_of
 
     options = place_keywords(answers)
-    how = str(options.get("answers_format", "auto"))
+    how, response = str(options.get("answers_format", "auto")), options.get("response")
     placed = all(
-        has_answers(file, options.get("response"), files=True, answers_format=how)
-        for file in runs_of_pattern(path).values()
+        has_answers(file, response, files=True, answers_format=how) for file in runs_of_pattern(path).values()
     )
     if not placed:
         return {name: {"predictions": path}}
-    several = (
-        RUN not in path and options.get("sample") is None and systems_of(path, how, options.get("response"))
-    )
+    one = RUN in path or chosen_sample(path, options.get("sample"), response, how) is not None
+    several = () if one else systems_of(path, how, response)
     if not several:
         return {name: {"predictions": path, "answers": answers}}
     return {
@@ -323,7 +322,14 @@ def _studied(
         datasets=datasets,
         analyses=replace(
             analysed,
-            holistic=_with_tests(analysed.holistic, tested, own, letters, plan),
+            holistic=_with_tests(
+                analysed.holistic,
+                tested,
+                own,
+                letters,
+                plan,
+                {(task.system, task.dataset): cells[task.key].usage for task in tasks},
+            ),
             letters=letters,
             letters_about=about or UNSET,
             family=_corrected_together(read),
@@ -432,8 +438,9 @@ def _with_tests(
     own: Mapping[str, str],
     letters: Mapping[str, Mapping[str, str]],
     plan: Plan,
+    usage: Mapping[tuple[str, str], Mapping[str, UsageTotals]],
 ) -> dict[str, dict[str, MainResult]]:
-    """Add intervals, letters, and missing or identical runs to the main results."""
+    """Add intervals, letters, missing or identical runs, and what answers cost to the main results."""
     planned = {(cell.system, cell.dataset): cell for cell in plan.cells}
     return {
         system: {
@@ -441,6 +448,7 @@ def _with_tests(
                 _with_test(result, system, tested.get(dataset), planned[system, dataset]),
                 letter=own[system],
                 letters=letters.get(dataset, {}).get(system, ""),
+                usage=_usage_over_runs(usage.get((system, dataset), {})),
             )
             for dataset, result in row.items()
         }
@@ -455,6 +463,23 @@ def _with_test(result: MainResult, system: str, tests: PairedTests | None, cell:
         interval={} if bounds is None else {"mean": bounds},
         missing=tuple(cell.missing),
         identical=dict(cell.identical),
+    )
+
+
+def _usage_over_runs(runs: Mapping[str, UsageTotals]) -> UsageOverRuns | UnsetType:
+    """What the runs of a system cost on average and in all; UNSET if no log says."""
+    if not runs:
+        return UNSET
+    values = {
+        key: [value for usage in runs.values() if (value := getattr(usage, key)) is not None]
+        for key in UsageTotals.__struct_fields__
+    }
+    over = {key: spread(numbers) for key, numbers in values.items() if numbers}
+    return UsageOverRuns(
+        runs=runs,
+        mean={key: one.mean for key, one in over.items() if one.mean is not None},
+        std={key: one.std for key, one in over.items() if one.std is not None},
+        sum={key: sum(values[key]) for key in SPENT if key in over},
     )
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from spanwise.document.study import SharedRuns
 from spanwise.errors import InputError, at
 from spanwise.formats import File, ReadKeywords, file_of_bytes, sha256_of
-from spanwise.placement import records_digest, samples_of
+from spanwise.placement import chosen_sample, records_digest, samples_of
 from spanwise.studies._manifest import Manifest, StudyDataset, StudySystem, natural
 
 ONLY_RUN = "1"  # the name of the run if a pattern has no {run}
@@ -277,17 +277,17 @@ def _files(manifest: Manifest, system: StudySystem, paths: Mapping[str, str]) ->
     files: dict[str, StudyFile] = {}
     for run, shown in paths.items():
         path = manifest.root / shown
-        samples = {}
-        chosen = None if system.answers is None else system.answers.get("sample")
+        samples, chosen = {}, None
         if system.answers is not None:
             source = path if system.records is None else system.records
             field = system.answers.get("response")
-            samples = samples_of(
-                source,
+            response, how = (
                 None if field is None else str(field),
                 str(system.answers.get("answers_format", "auto")),
-                None if chosen is None else str(chosen),  # the system of a log, or a single sample
             )
+            # The system of a log, or a single sample.
+            chosen = chosen_sample(source, system.answers.get("sample"), response, how)
+            samples = samples_of(source, response, how, chosen)
         if len(samples) < 2:
             digest = "" if system.records is None else records_digest(system.records)
             files[run] = StudyFile(shown, path, digest, records=system.records)

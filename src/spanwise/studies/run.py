@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from spanwise import __version__
 from spanwise.corpus import Annotation
 from spanwise.document import Input, Settings
+from spanwise.document.analyses import UsageTotals
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import ExampleCounts, MentionCodes, Result, Sentence, UnitCounts
 from spanwise.document.scores import Comparison, SystemScores
@@ -194,17 +195,25 @@ def _gold(opened: DatasetFiles, reading: ReadKeywords) -> Annotation | File | Pa
     return opened.test.source(reading) if opened.dataset.gold is None else opened.dataset.gold
 
 
+class AboutAnswers(Struct, frozen=True):
+    """What is to be known about the answers of a cell: which could not be used, and what each run cost."""
+
+    hints: tuple[str, ...] = ()
+    usage: Mapping[str, UsageTotals] = {}
+
+
 def runs_of(
     task: CellTask, reading: ReadKeywords, gold: Annotation | None
-) -> tuple[Mapping[str, object], tuple[str, ...]]:
+) -> tuple[Mapping[str, object], AboutAnswers]:
     """The predictions of a cell by run, files or placed answers, and what is to be known about answers."""
     sources: dict[str, object] = {run: file.source(reading) for run, file in task.runs.items()}
     if task.answers is None or gold is None:
-        return sources, ()
+        return sources, AboutAnswers()
     from spanwise.placement import checked, placement
 
     placed: dict[str, object] = {}
     hints: list[str] = []
+    usage: dict[str, UsageTotals] = {}
     for run, file in task.runs.items():
         sample = file.sample if file.sample is not None else task.answers.get("sample")
         choices = checked(**{**task.answers, "sample": sample}).under(rules_of(reading))
@@ -212,7 +221,9 @@ def runs_of(
         placed[run] = answers.annotation
         if own := " ".join(answers.document.troubles):
             hints.append(f"run {run}: {own}" if len(task.runs) > 1 else own)
-    return placed, tuple(hints)
+        if answers.document.usage:
+            usage[run] = answers.document.usage
+    return placed, AboutAnswers(tuple(hints), usage)
 
 
 def read_cell(task: CellTask, datasets: Mapping[str, ReadGold | str]) -> ReadTask | str:
@@ -221,8 +232,8 @@ def read_cell(task: CellTask, datasets: Mapping[str, ReadGold | str]) -> ReadTas
     if isinstance(gold, str):
         return gold
     try:
-        sources, hints = runs_of(task, gold.reading, gold.gold)
-        return ReadTask(task.without_data(), gold.read(sources), hints)
+        sources, about = runs_of(task, gold.reading, gold.gold)
+        return ReadTask(task.without_data(), gold.read(sources), about)
     except SpanwiseError as error:
         return str(error)
 
@@ -232,7 +243,7 @@ class ReadTask(Struct, frozen=True, eq=False):
 
     task: CellTask
     systems: ReadSystems
-    hints: tuple[str, ...]
+    about: AboutAnswers
 
 
 class CellResult(Struct, frozen=True):
@@ -246,6 +257,7 @@ class CellResult(Struct, frozen=True):
     mentions: MentionCodes
     examples: ExampleCounts | UnsetType = UNSET
     hints: tuple[str, ...] = ()
+    usage: Mapping[str, UsageTotals] = {}  # by run, for answers whose log records it
     sentences: tuple[Sentence, ...] = ()  # runs take the place of systems; sources are lines of the gold file
     labels: ReadLabels = ReadLabels()
 
@@ -254,11 +266,11 @@ def compute_cell(read: ReadTask, datasets: Mapping[str, PreparedDataset]) -> Cel
     """Evaluate all runs of a cell, and store the result in the cache if there is one."""
     dataset = datasets[read.task.dataset]
     labels = read.systems.labels | dataset.training_labels
-    return _cell_of(read.task, dataset.result(read.systems), dataset.path, labels, read.hints)
+    return _cell_of(read.task, dataset.result(read.systems), dataset.path, labels, read.about)
 
 
 def _cell_of(
-    task: CellTask, result: Result, gold: str, labels: ReadLabels, hints: Sequence[str]
+    task: CellTask, result: Result, gold: str, labels: ReadLabels, about: AboutAnswers
 ) -> CellResult:
     """Convert the result of a cell, and store it in the cache if there is one.
 
@@ -271,7 +283,8 @@ def _cell_of(
         settings=result.settings,
         dataset=result.dataset,
         runs={run: _of_one_run(scores) for run, scores in result.systems.items()},
-        hints=(*hints, *(result.hints or ())),
+        hints=(*about.hints, *(result.hints or ())),
+        usage=about.usage,
         # Lazy values cannot be passed between processes, so they are computed now.
         units=replace(
             result.units, systems={name: tuple(system) for name, system in result.units.systems.items()}
@@ -403,7 +416,7 @@ class PartedCells:
         self._options = {dataset.name: options_of(manifest, dataset) for dataset in manifest.datasets}
         self._tasks: list[CellTask] = []
         self._opened: dict[str, PartedDataset] = {}
-        self._hints: dict[str, tuple[str, ...]] = {}
+        self._about: dict[str, AboutAnswers] = {}
         self.datasets = {files.dataset.name: files.opened(hold=False) for files in datasets}
 
     def add(self, task: CellTask) -> None:
@@ -422,8 +435,8 @@ class PartedCells:
             dataset = self._opened.pop(name).fixed()
             for number, task in enumerate(tasks):
                 runs = {run: _column(number, index) for index, run in enumerate(task.runs)}
-                hints = self._hints[task.key]
-                yield _cell_of(task, dataset.result(runs), dataset.path, dataset.read_labels, hints)
+                about = self._about[task.key]
+                yield _cell_of(task, dataset.result(runs), dataset.path, dataset.read_labels, about)
                 release_freed_memory()
 
     def _by_dataset(self) -> list[tuple[str, list[CellTask]]]:
@@ -439,7 +452,7 @@ class PartedCells:
         whole = Reader(**reading).read(gold) if any(task.answers is not None for task in tasks) else None
         columns: dict[str, object] = {}
         for number, task in enumerate(tasks):
-            sources, self._hints[task.key] = runs_of(task, reading, whole)
+            sources, self._about[task.key] = runs_of(task, reading, whole)
             columns |= {_column(number, at): source for at, source in enumerate(sources.values())}
         return PartedDataset.of(
             opened.dataset.name, whole or gold, columns, [file.source(reading) for file in opened.train],

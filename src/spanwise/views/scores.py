@@ -10,6 +10,7 @@ from spanwise.document import Document, given
 from spanwise.document.analyses import PlacementDocument
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import Comparison, ScoreTest, SystemScores
+from spanwise.document.study import Study
 from spanwise.views import Section, answers, cells, sentences, silver, tabled, wording
 from spanwise.views.cells import (
     EVERYWHERE,
@@ -209,24 +210,32 @@ def judged(measured: ShownSystems) -> Section | None:
     )  # fmt: skip
 
 
-def costs(document: Evaluation | PlacementDocument) -> Section | None:
-    """What the answers of each system cost in tokens and dollars, and F1 for it."""
+def costs(document: Evaluation | PlacementDocument | Study) -> Section | None:
+    """What the answers of each system cost in tokens and dollars, and F1 for it; of runs, the means."""
+    given = answers.costs(document)
+    several = any(row.sum for row in given)
     rows: list[list[Cell]] = [
         [
-            row.system, cells.points(row.f1, "strong"), cells.count(row.tokens),
-            cells.count(row.usage.input_tokens), cells.count(row.usage.output_tokens),
-            row.dollars, row.per_dollar, row.per_1000_tokens,
+            row.dataset, row.system, row.f1, row.tokens, cells.count(row.usage.get("input_tokens")),
+            cells.count(row.usage.get("output_tokens")), row.number("cost"), row.number("f1_per_dollar"),
+            row.number("f1_per_1000_tokens"), row.all_tokens, row.all_dollars,
         ]
-        for row in answers.costs(document)
+        for row in given
     ]  # fmt: skip
+    paid = EVERYWHERE if any(row.usage.get("cost") is not None for row in given) else PAPER
+    datasets, runs = len({row.dataset for row in given}) > 1, paid if several else ()
     columns = [
-        Column("system", least=8), Column("F1", right=True), Column("tokens", right=True, on=SHOWN),
+        Column("dataset", on=EVERYWHERE if datasets else ()), Column("system", least=8),
+        Column("F1", right=True), Column("tokens", right=True, on=SHOWN),
         Column("input tokens", on=PAPER), Column("output tokens", on=PAPER),
-        Column("dollars", right=True), Column("F1 per dollar", right=True),
+        Column("dollars", right=True, on=paid), Column("F1 per dollar", right=True, on=paid),
         Column("per 1,000 tokens", right=True, paper="F1 per 1,000 tokens"),
+        Column("tokens, all runs", on=PAPER if several else ()),
+        Column("dollars, all runs", right=True, rank=1, on=runs),
     ]  # fmt: skip
-    title = cells.words(answers.TITLE)
-    return Section("costs", title, (Grid(columns, rows),), answers.NOTE, answers.ABOUT) if rows else None
+    note = f"{answers.NOTE}; mean ± std over runs" if several else answers.NOTE
+    about = answers.ABOUT + (answers.OF_RUNS if several else "")
+    return Section("costs", cells.words(answers.TITLE), (Grid(columns, rows),), note, about) if rows else None
 
 
 # ---- tests between systems -------------------------------------------------------------------------

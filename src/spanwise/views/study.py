@@ -29,7 +29,7 @@ from spanwise.views.lookups import inner_keys
 from spanwise.views.parts import ranged
 from spanwise.views.points import shown_points
 from spanwise.views.runs import by_dataset
-from spanwise.views.scores import in_words, pair_names
+from spanwise.views.scores import costs, in_words, pair_names
 from spanwise.views.standing import alone, decides, family_of, study_letters, tested_in, tested_on
 from spanwise.views.statements import out_of_reach
 from spanwise.views.systems import over_runs
@@ -37,8 +37,8 @@ from spanwise.views.verdict import verdict
 
 # The order of tables in papers; those of each dataset follow.
 TABLES = (
-    "holistic", "scores", "datasets", "model_wise", "model_wise_by_dataset", "attribute_wise", "friedman",
-    "friedman_systems", "friedman_datasets", "tough", "self_diagnosis", "worst_against_best",
+    "holistic", "costs", "scores", "datasets", "model_wise", "model_wise_by_dataset", "attribute_wise",
+    "friedman", "friedman_systems", "friedman_datasets", "tough", "self_diagnosis", "worst_against_best",
     "comparative_diagnosis", "wilcoxon", "pays", "factors", "rank_flips", "statements",
 )  # fmt: skip
 MOST_PAIRS = 15
@@ -68,6 +68,7 @@ def study_sections(document: Study, *, short: bool = False) -> list[Section]:
     """The sections about all datasets together."""
     sections = [
         holistic(document),
+        costs(document),
         differences(document),
         over_data_and_runs(document),
         *variation.sections(document, short=short),

@@ -7,7 +7,6 @@ from typing import Literal, TypeAlias, cast
 
 from spanwise.diagnosis import distinct
 from spanwise.document import Interval
-from spanwise.document.analyses import PlacementDocument
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import (
     PRIMARY,
@@ -20,6 +19,7 @@ from spanwise.document.scores import (
     SystemScores,
     WeakSlice,
 )
+from spanwise.document.study import Study
 from spanwise.reports._charts import SERIES, Style, axis_range, ends, marks, points_pair, share, shortened
 from spanwise.reports._charts.marks import ChartLayout, ChartRow, Dot, Drawing, Layer, draw
 from spanwise.views import answers
@@ -148,25 +148,28 @@ def silver(document: Evaluation, style: Style) -> Drawing | None:
     return draw("silver", "F1 from few gold labels and a judge", rows, layout, style)
 
 
-def cost_drawings(document: Evaluation | PlacementDocument, style: Style) -> list[Drawing]:
-    """F1 per dollar and per 1,000 tokens of each system whose log records them."""
+def cost_drawings(document: Evaluation | Study, style: Style) -> list[Drawing]:
+    """F1 per dollar and per 1,000 tokens of each system whose log records them; none of a single one."""
     rows = answers.costs(document)[: style.most]
+    datasets = len({row.dataset for row in rows}) > 1
     drawings = []
     for name, title, key in (
         ("cost-dollars", "F1 per dollar", "f1_per_dollar"),
         ("cost-tokens", "F1 per 1,000 tokens", "f1_per_1000_tokens"),
     ):
-        values = {row.system: getattr(row.usage, key) for row in rows}
-        known = [value for value in values.values() if value is not None]
-        if not known:
+        numbers = {
+            f"{row.system}, {row.dataset}" if datasets else row.system: row.number(key) for row in rows
+        }
+        known = [number.value for number in numbers.values() if number.value is not None]
+        if not known or len(rows) < 2:
             continue
         lines = [
             ChartRow(
                 shortened(system, 24), title,
-                [Dot(value, says=f"{words.visible(system)}: {title} {answers.rate(value)}")],
-                right=[answers.rate(value)],
+                [Dot(number.value, says=f"{words.visible(system)}: {title} {number.text}")],
+                right=[number.text],
             )
-            for system, value in values.items()
+            for system, number in numbers.items()
         ]  # fmt: skip
         layout = ChartLayout(left=190, plot=190, columns=(64,), domain=(0.0, 1.06 * max(known) or 1.0))
         drawings.append(draw(name, title, lines, layout, style))

@@ -386,14 +386,19 @@ def _slices(blocks: Sequence[Block], title: str) -> Section:
 
 def _further(document: Evaluation, order: Sequence[str]) -> list[Card]:
     """The sections that few evaluations have: levels of labels, what answers cost, and doubts about gold."""
-    priced, charts = costs(document), {}
-    sections = [by_level(ShownSystems(document)), priced]
-    if priced and len(order) > 1:
-        charts = svg(evaluation.cost_drawings(document, Style(PAGE)))
-        sections.append(Section("cost-charts", literal(""), tuple(map(Chart, charts)), on=ON_PAGES))
-    sections.append(doubted(document.suspects) if document.suspects else None)
-    present = [section for section in sections if section is not None]
-    return cards_of(present, {name: Markup(chart) for name, chart in charts.items()}, order)
+    suspects = doubted(document.suspects) if document.suspects else None
+    present = [section for section in (by_level(ShownSystems(document)), suspects) if section is not None]
+    return [*cards_of(present, {}, order), *_costs(document, order)]
+
+
+def _costs(document: Evaluation | Study, order: Sequence[str]) -> list[Card]:
+    """What answers cost, as a table and in charts."""
+    priced = costs(document)
+    if priced is None:
+        return []
+    charts = svg(evaluation.cost_drawings(document, Style(PAGE)))
+    drawn_below = Section("cost-charts", literal(""), tuple(map(Chart, charts)), on=ON_PAGES)
+    return cards_of([priced, drawn_below], {name: Markup(chart) for name, chart in charts.items()}, order)
 
 
 def packed_set(shown: ShownDataset) -> dict[str, object]:
@@ -547,6 +552,7 @@ def study_parts(document: Study) -> dict[str, object]:
         "runs": max((cell.runs for cell in results), default=0),
         "attributes": inner_keys(analyses.model_wise),
         "alias": study.alias,
+        "costs": _costs(document, study.systems(document)),
         "pairs": [(pair, _increase(pair)) for pair in analyses.bucket_wise.comparative],
         "factors": [name for name, row in analyses.factors.items() if row.line],
         "charts": {name: Markup(chart) for name, chart in charts.items()},

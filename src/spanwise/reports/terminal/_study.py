@@ -16,8 +16,15 @@ from spanwise.views.systems import ShownSystems
 
 MOST_DATASETS = 3  # the maximum number of datasets shown one by one
 LEAST_ROOM = 12  # lines that the first table has in any case
-MAIN = ("holistic", "differences", "tough", "rank_flips", "model_wise")  # the main tables, in this order
-AT_THE_END = ("datasets",)
+MAIN = (
+    "holistic",
+    "costs",
+    "differences",
+    "tough",
+    "rank_flips",
+    "model_wise",
+)  # the main tables, in this order
+FIRST, AT_THE_END = ("holistic", "costs"), ("datasets",)
 
 
 def inputs(document: Study, width: int, seconds: float | None, *, notes: bool) -> list[ScreenLine]:
@@ -42,11 +49,12 @@ def sections(document: Study, width: int) -> list[ScreenLine]:
             *_by_dataset(shown, width),
         ]
     own = study.study_sections(document)
-    evaluated = chain.from_iterable(map(_evaluated, shown))
-    main = [section for section in own if section.name == "holistic"]
+    evaluated = list(chain.from_iterable(map(_evaluated, shown)))
+    first = {section.name: section for section in own if section.name in FIRST}
+    order = [first.get("holistic"), *evaluated[:1], first.get("costs"), *evaluated[1:]]
     return [
-        *sections_lines(chain(main, evaluated), width),
-        *sections_lines(own, width, (*AT_THE_END, "holistic")),
+        *sections_lines([section for section in order if section is not None], width),
+        *sections_lines(own, width, (*AT_THE_END, *FIRST)),
     ]
 
 
@@ -57,11 +65,8 @@ def main_sections(document: Study, width: int, room: int) -> list[ScreenLine]:
     if len(document.datasets) < 2:
         shown = study_shown(document.without_sentences())
         evaluated = [group for dataset in shown for group in _grouped(_evaluated(dataset, full=False))]
-        groups = [
-            *(group for group in groups if group[0].name == "holistic"),
-            *evaluated,
-            *(group for group in groups if group[0].name == "model_wise"),
-        ]
+        order = [own.get("holistic"), *evaluated[:1], own.get("costs"), *evaluated[1:], own.get("model_wise")]
+        groups = [group for group in order if group is not None]
     result: list[ScreenLine] = []
     for group in groups:
         table = sections_lines(group, width)
