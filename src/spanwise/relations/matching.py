@@ -3,14 +3,15 @@
 Fillers that are equal form classes wherever equality is an equivalence; tuples are then equal if their types
 and the classes of their fillers are, and are paired in input order. Only where a filler is equal to several
 that are not equal to each other (spans that overlap, entities with several mentions, several right links)
-are pairs searched for with augmenting paths.
+are pairs searched for with augmenting paths. Ties are resolved as the page on tuples says: by input order.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
-from itertools import product
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from itertools import combinations, product
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -63,7 +64,7 @@ def match(
     fillers = None
     for name in CRITERIA:
         classes = _Classes.of(both, name)
-        right[name] = _equal_tuples(both, classes, *both.kept, with_type=True)
+        right[name] = _equal_tuples(both, classes)
         if name == criterion:
             fillers = classes
     assert fillers is not None  # the criterion is one of them
@@ -196,6 +197,16 @@ class _Classes(Struct, frozen=True, eq=False):
             return plain
         spans_meet = _overlapping(both) if criterion == "overlap" else None
         return plain._with_components(_equal_pairs(tables, spans_meet))
+
+    def alone(self, both: _Both) -> tuple[Bools, Bools]:
+        """The tuples with a loose filler that is counted; they are equal to none of the others."""
+        gold, predicted = (
+            np.bincount(owner[loose & counted], minlength=len(side)) > 0
+            for owner, loose, counted, side in zip(
+                both.owner, self.loose, self.counted, both.sides, strict=True
+            )
+        )
+        return gold, predicted
 
     def _with_components(self, pairs: Pairs) -> _Classes:
         """The same with the connected components of equal fillers as classes, where all in one are equal."""
@@ -365,31 +376,53 @@ def _in_order(keys: tuple[Ints, Ints]) -> Pairs:
     return ints(ranked[0][0][left]), ints(ranked[1][0][right])
 
 
-def _equal_tuples(
-    both: _Both, classes: _Classes, gold: Bools, predicted: Bools, *, with_type: bool, erased: bool = False
-) -> Pairs:
-    """Pair equal tuples one-to-one: as many as possible with `with_type`, else the first with the first."""
-    role = tuple(np.where(role > 0, both.roles, role) for role in both.role) if erased else both.role
-    alone = [
-        np.bincount(owner[loose & counted], minlength=len(side)) > 0
-        for owner, loose, counted, side in zip(
-            both.owner, classes.loose, classes.counted, both.sides, strict=True
-        )
-    ]
+def _equal_tuples(both: _Both, classes: _Classes) -> Pairs:
+    """Pair equal tuples one-to-one, as many as possible; of several ways, the first (see `largest`)."""
+    alone = classes.alone(both)
     keys = _tuple_keys(
-        both, classes.code, role, (gold & ~alone[0], predicted & ~alone[1]), with_type=with_type,
+        both, classes.code, both.role, (both.kept[0] & ~alone[0], both.kept[1] & ~alone[1]), with_type=True,
         counted=classes.counted,
     )  # fmt: skip
-    one, other = _in_order(keys)
-    if not (alone[0] & gold).any() or not (alone[1] & predicted).any():
-        return one, other
-    edges = _edges(both, classes, role, (gold & alone[0], predicted & alone[1]), with_type=with_type)
-    pairs = largest(edges) if with_type else _first_free(sorted({*_listed(edges)}))
-    return ints(np.concatenate([one, pairs[0]])), ints(np.concatenate([other, pairs[1]]))
+    plain = _in_order(keys)
+    edges = _edges(
+        both, classes, both.role, (both.kept[0] & alone[0], both.kept[1] & alone[1]), with_type=True
+    )
+    return _together(plain, largest(edges))
 
 
-def _listed(edges: dict[int, list[int]]) -> Iterator[tuple[int, int]]:
-    return ((gold, predicted) for gold, others in edges.items() for predicted in others)
+def _together(*pairs: Pairs) -> Pairs:
+    return ints(np.concatenate([one for one, _ in pairs])), ints(
+        np.concatenate([other for _, other in pairs])
+    )
+
+
+def _in_turn(
+    golds: Iterable[tuple[int, Iterable[Hashable]]], others: Iterable[tuple[int, Iterable[Hashable]]]
+) -> list[tuple[int, int]]:
+    """Give each gold row in turn the first free predicted row that has one of its keys.
+
+    Examples:
+        >>> _in_turn([(0, "ab"), (1, "a"), (2, "a")], [(5, "b"), (6, "a")])
+        [(0, 5), (1, 6)]
+    """
+    waiting: dict[Hashable, deque[int]] = {}
+    for other, keys in others:
+        for key in keys:
+            waiting.setdefault(key, deque()).append(other)
+    used: set[int] = set()
+    pairs = []
+    for one, keys in golds:
+        first = None
+        for key in keys:
+            queue = waiting.get(key)
+            while queue and queue[0] in used:
+                queue.popleft()
+            if queue and (first is None or queue[0] < first):
+                first = queue[0]
+        if first is not None:
+            used.add(first)
+            pairs.append((one, first))
+    return pairs
 
 
 def _edges(
@@ -419,29 +452,31 @@ def _edges(
 
     known: dict[object, list[int]] = {}
     alike: dict[object, list[tuple[int, list[tuple[int, int]]]]] = {}  # to be compared in pairs
+    offered: set[tuple[tuple[int, int], int, int]] = set()
     for row in np.flatnonzero(chosen[1]).tolist():
         fillers = listed(1, row)
         known.setdefault((head(1, row), tuple(sorted(fillers))), []).append(row)
         roles = tuple(sorted(name for name, _ in fillers))
         alike.setdefault((head(1, row), roles), []).append((row, fillers))
+        offered.update((head(1, row), *filler) for filler in fillers)
     edges: dict[int, list[int]] = {}
+    equal: dict[tuple[tuple[int, int], int, int], list[tuple[int, int]]] = {}  # of the fillers of gold
     for row in np.flatnonzero(chosen[0]).tolist():
-        fillers = listed(0, row)
-        options = [[(name, other) for other in classes.linked.get(code, [code])] for name, code in fillers]
-        ways = 1
-        for option in options:
-            ways *= len(option)
-        if ways <= _MOST_WAYS:
+        fillers, where = listed(0, row), head(0, row)
+        for name, code in fillers:
+            if (where, name, code) not in equal:
+                others = classes.linked.get(code, [code])
+                equal[where, name, code] = [(name, one) for one in others if (where, name, one) in offered]
+        options = [equal[where, *filler] for filler in fillers]
+        if prod(map(len, options)) <= _MOST_WAYS:
             found = {
-                other
-                for way in product(*options)
-                for other in known.get((head(0, row), tuple(sorted(way))), ())
+                other for way in product(*options) for other in known.get((where, tuple(sorted(way))), ())
             }
         else:
             roles = tuple(sorted(name for name, _ in fillers))
             found = {
                 other
-                for other, others in alike.get((head(0, row), roles), ())
+                for other, others in alike.get((where, roles), ())
                 if _shared(options, others) == len(options)
             }
         if found:
@@ -460,58 +495,81 @@ def _shared(options: Sequence[Sequence[tuple[int, int]]], others: Sequence[tuple
 
 
 def largest(edges: dict[int, list[int]]) -> Pairs:
-    """A largest one-to-one choice of edges (Hopcroft and Karp 1973), begun in input order.
+    """The first of the largest one-to-one choices of edges.
+
+    It leaves out the last gold rows that can be left out, and gives each of the others in turn the first
+    predicted row that leaves one for all of them.
 
     Examples:
-        >>> [rows.tolist() for rows in largest({0: [0, 1], 1: [0]})]
+        >>> [rows.tolist() for rows in largest({0: [0, 1], 1: [0], 2: [0, 1]})]
         [[0, 1], [1, 0]]
     """
     partner: dict[int, int] = {}  # of gold
     taken: dict[int, int] = {}  # by predicted
-    for one in sorted(edges):
-        free = next((other for other in edges[one] if other not in taken), None)
-        if free is not None:
-            partner[one], taken[free] = free, one
-    while True:
-        depth = {one: 0 for one in edges if one not in partner}
-        waiting, reached = deque(sorted(depth)), len(edges)
+    closed: set[int] = set()  # predicted rows that are not given away
+
+    def place(start: int) -> set[int] | None:
+        """Give a gold row a predicted one, for which others may move; or return those that were tried."""
+        came: dict[int, int] = {}
+        waiting = deque([start])
         while waiting:
             one = waiting.popleft()
-            if depth[one] > reached:
-                break
             for other in edges[one]:
-                owner = taken.get(other)
-                if owner is None:
-                    reached = depth[one]
-                elif owner not in depth:
-                    depth[owner] = depth[one] + 1
-                    waiting.append(owner)
-        if reached == len(edges):
-            break
-        at = dict.fromkeys(depth, 0)
-        for root in sorted(one for one in depth if one not in partner):
-            path = [root]
-            while path:
-                one = path[-1]
-                if at[one] == len(edges[one]):
-                    path.pop()
+                if other in came or other in closed:
                     continue
-                other = edges[one][at[one]]
-                owner = taken.get(other)
-                if owner is None:  # the path can be flipped
-                    for step in reversed(path):
-                        free = edges[step][at[step]]
-                        partner[step], taken[free] = free, step
-                        at[step] = len(edges[step])
-                    break
-                at[one] += 1 if depth.get(owner) != depth[one] + 1 or at[owner] == len(edges[owner]) else 0
-                if depth.get(owner) == depth[one] + 1 and at[owner] < len(edges[owner]):
-                    path.append(owner)
+                came[other] = one
+                if other in taken:
+                    waiting.append(taken[other])
+                    continue
+                while True:  # the rows on the way move by one
+                    one = came[other]
+                    before = partner.get(one)
+                    partner[one], taken[other] = other, one
+                    if before is None or one == start:
+                        return None
+                    other = before
+        return {*came}
+
+    for one in sorted(edges):
+        closed |= place(one) or set()
+    closed.clear()
+    for one in sorted(partner):
+        own, tried = partner[one], set[int]()
+        for other in edges[one]:
+            if other == own:
+                break
+            if other in closed:
+                continue
+            owner = taken.get(other)
+            partner[one], taken[other] = other, one
+            del taken[own]
+            closed.add(other)
+            failed = None if owner is None else place(owner)
+            if owner is None or failed is None:
+                break
+            partner[one], taken[own], taken[other] = own, one, owner
+            closed |= failed
+            tried |= {other, *failed}
+        closed -= tried
+        closed.add(partner[one])
     order = sorted(partner)
     return ints(order), ints([partner[one] for one in order])
 
 
-def _first_free(pairs: Sequence[tuple[int, int]]) -> Pairs:
+def _choices(options: Collection[Sequence[int]], number: int) -> set[tuple[int, ...]]:
+    """All ways to choose one key from each of so many options, in any order."""
+    return {tuple(sorted(way)) for chosen in combinations(options, number) for way in product(*chosen)}
+
+
+def _columns(pairs: Sequence[tuple[int, int]]) -> Pairs:
+    return ints([one for one, _ in pairs]), ints([other for _, other in pairs])
+
+
+def _listed(edges: dict[int, list[int]]) -> set[tuple[int, int]]:
+    return {(gold, predicted) for gold, others in edges.items() for predicted in others}
+
+
+def _first_free(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Accept pairs one after the other if both are still free."""
     golds: dict[int, int] = {}
     used: set[int] = set()
@@ -519,7 +577,7 @@ def _first_free(pairs: Sequence[tuple[int, int]]) -> Pairs:
         if one not in golds and other not in used:
             golds[one] = other
             used.add(other)
-    return ints(list(golds)), ints(list(golds.values()))
+    return list(golds.items())
 
 
 # ---- what became of the others -----------------------------------------------------------------------
@@ -552,70 +610,99 @@ class _Outcomes:
             self.partner[number][pairs[number]] = pairs[1 - number]
 
     def _other_types(self) -> None:
-        """Equal fillers under another type; order is ignored where one of the two types ignores it."""
-        self._take(_equal_tuples(self.both, self.classes, *self.open, with_type=False), _TYPE)
-        loose = self.both.undirected
-        if not (loose[0].any() or loose[1].any()):
-            return
-        for gold, predicted in ((loose[0], ~loose[1]), (~loose[0], loose[1])):
-            free = self.open
-            pairs = _equal_tuples(
-                self.both, self.classes, free[0] & gold, free[1] & predicted, with_type=False, erased=True
-            )
-            self._take(pairs, _TYPE)
+        """Equal fillers under another type; their order is ignored where one of the two types ignores it."""
+        both, classes, free = self.both, self.classes, self.open
+        alone, loose = classes.alone(both), both.undirected
+        chosen = free[0] & ~alone[0], free[1] & ~alone[1]
+        erased = tuple(np.where(role > 0, both.roles, role) for role in both.role)
+        exact, any_order = (
+            _tuple_keys(both, classes.code, role, chosen, with_type=False, counted=classes.counted)
+            for role in (both.role, erased)
+        )
+        shared = [distinct(keys[keys >= 0]) for keys in any_order]
+        rows = [np.flatnonzero(np.isin(any_order[k], shared[1 - k]) & chosen[k]).tolist() for k in (0, 1)]
+
+        def keys_of(side: int, row: int) -> list[tuple[str, int]]:
+            directed, undirected = ("exact", int(exact[side][row])), int(any_order[side][row])
+            if side == 0:
+                if loose[0][row]:
+                    return [("any order", undirected)]
+                return [directed, ("undirected", undirected)]
+            more = [("undirected", undirected)] if loose[1][row] else []
+            return [directed, ("any order", undirected), *more]
+
+        pairs = _in_turn(*([(row, keys_of(side, row)) for row in rows[side]] for side in (0, 1)))
+        if alone[0].any() and alone[1].any():
+            golds, others = free[0] & alone[0], free[1] & alone[1]
+            edges = _listed(_edges(both, classes, both.role, (golds, others), with_type=False))
+            for one, other in ((golds & loose[0], others), (golds, others & loose[1])):
+                if one.any() and other.any():
+                    edges |= _listed(_edges(both, classes, erased, (one, other), with_type=False))
+            pairs += _first_free(sorted(edges))
+        self._take(_columns(pairs), _TYPE)
 
     def _other_fillers(self) -> None:
         """The same type and some equal fillers: pairs with most of them first."""
-        both, classes, free = self.both, self.classes, self.open
-        expanded: list[tuple[Ints, list[Column]]] = []
-        for number in (0, 1):
-            filler: Ints = np.flatnonzero(free[number][both.owner[number]])
-            code = classes.code[number][filler]
-            if number == 0 and classes.linked:
-                others = [classes.linked.get(one, [one]) for one in code.tolist()]
-                filler = np.repeat(filler, [len(one) for one in others])
-                code = np.array([one for each in others for one in each], dtype=np.int64)
-            side, owner = both.sides[number], both.owner[number][filler]
-            expanded.append((filler, [side.unit[owner], side.type[owner], both.role[number][filler], code]))
-        keys = _numbered_together([columns for _, columns in expanded])
+        both = self.both
+        fillers, keys = self._filler_keys()
         if not len(keys[0]) or not len(keys[1]):
             return
-        fillers = (expanded[0][0], expanded[1][0])
         size = 1 + max(int(key.max()) for key in keys)
-        counts = np.bincount(keys[0], minlength=size), np.bincount(keys[1], minlength=size)
+        counts = np.bincount(keys[0], minlength=size)
         # How many pairs each unit has; units with very many are left to a slower way that lists none.
-        unit = both.sides[1].unit[both.owner[1][fillers[1]]]
-        pairs = np.bincount(unit, weights=counts[0][keys[1]], minlength=both.sides[0].units)
+        units = [
+            side.unit[owner[own]] for side, owner, own in zip(both.sides, both.owner, fillers, strict=True)
+        ]
+        pairs = np.bincount(units[1], weights=counts[keys[1]], minlength=both.sides[0].units)
         dense = pairs > _DENSE
         part = np.cumsum(np.where(dense, 0, pairs)) // _MOST_PAIRS
-        units = both.sides[0].unit[both.owner[0][fillers[0]]], unit
         for number in distinct(part[units[1]]).tolist():
             rows = [np.flatnonzero(~dense[one] & (part[one] == number)) for one in units]
             one, other = _joined(keys[0][rows[0]], keys[1][rows[1]])
             self._take_fillers(fillers[0][rows[0][one]], fillers[1][rows[1][other]])
         for number in np.flatnonzero(dense).tolist():
             rows = [np.flatnonzero(one == number) for one in units]
-            self._take_dense([fillers[k][rows[k]] for k in (0, 1)], (keys[0][rows[0]], keys[1][rows[1]]))
+            self._take_dense([fillers[k][rows[k]] for k in (0, 1)], [keys[k][rows[k]] for k in (0, 1)])
+        self._note_wrong(fillers, keys, size)
+
+    def _filler_keys(self) -> tuple[Pairs, Pairs]:
+        """The fillers of open tuples, and a key of each, or several of a loose one: equal where they are."""
+        both, classes = self.both, self.classes
+        fillers: list[Ints] = []
+        tables: list[list[Column]] = []
+        for at, side in enumerate(both.sides):
+            filler = np.flatnonzero(self.open[at][both.owner[at]])
+            row = both.owner[at][filler]
+            fillers.append(ints(filler))
+            role, code = both.role[at][filler], classes.code[at][filler]
+            tables.append([side.unit[row], side.type[row], role, code])
+        keys = _numbered_together(tables)
+        if classes.linked:
+            number, first = np.unique(keys[0], return_index=True)
+            others = [classes.linked.get(one, [one]) for one in tables[0][3][first].tolist()]
+            sizes = [len(each) for each in others]
+            gold = [np.repeat(column[first], sizes) for column in tables[0][:3]]
+            gold.append(np.array([one for each in others for one in each], dtype=np.int64))
+            several, predicted = _numbered_together([gold, tables[1]])
+            there = np.isin(several, predicted)
+            edge, row = _joined(keys[0], ints(np.repeat(number, sizes)[there]))
+            fillers[0], keys = ints(fillers[0][edge]), (ints(several[there][row]), predicted)
+        return (fillers[0], fillers[1]), keys
 
     def _take_fillers(self, one: Ints, other: Ints) -> None:
         """Pair tuples, given all pairs of their fillers that are equal."""
         if not len(one):
             return
-        both = self.both
-        gold, predicted = both.owner[0][one], both.owner[1][other]
-        stride = len(both.sides[1]) + 1
+        gold, predicted = self.both.owner[0][one], self.both.owner[1][other]
+        stride = len(self.both.sides[1]) + 1
         pair, at = np.unique(gold * stride + predicted, return_inverse=True)
-        at = at.reshape(-1)
-        shared = self._number_shared(pair, at, one, other)
+        shared = self._number_shared(pair, at.reshape(-1), one, other)
         golds, others = pair // stride, pair % stride
         single = (np.bincount(golds)[golds] == 1) & (np.bincount(others)[others] == 1)
         rest = np.flatnonzero(~single)
         rest = rest[np.lexsort((others[rest], golds[rest], -shared[rest]))]
         chosen = _first_free(list(zip(golds[rest].tolist(), others[rest].tolist(), strict=True)))
-        pairs = ints(np.append(golds[single], chosen[0])), ints(np.append(others[single], chosen[1]))
-        self._take(pairs, _FILLER)
-        equal = self.partner[0][gold] == predicted
-        self._note_wrong(pairs, one[equal], other[equal])
+        self._take(_together((golds[single], others[single]), _columns(chosen)), _FILLER)
 
     def _number_shared(self, pair: Ints, at: Ints, one: Ints, other: Ints) -> Ints:
         """How many fillers each pair of tuples shares, one-to-one."""
@@ -636,62 +723,51 @@ class _Outcomes:
                 shared[number] = len(largest(listed)[0])
         return ints(shared)
 
-    def _take_dense(self, fillers: Sequence[Ints], keys: tuple[Ints, Ints]) -> None:
-        """Pair the tuples of one unit whose equal fillers are too many to list."""
-        both = self.both
-        order = np.argsort(keys[1], kind="stable")
-        ordered = keys[1][order]
-        golds = both.owner[0][fillers[0]]
-        columns, where = np.unique(both.owner[1][fillers[1]], return_inverse=True)
-        where = where.reshape(-1)[order]
-        free = np.ones(len(columns), dtype=bool)
-        low, high = np.searchsorted(ordered, keys[0], "left"), np.searchsorted(ordered, keys[0], "right")
-        begins = np.flatnonzero(np.append(True, golds[1:] != golds[:-1]))
-        waiting = list(zip(begins.tolist(), [*begins[1:].tolist(), len(golds)], strict=True))
-        pairs: list[tuple[int, int]] = []
-        edges: list[tuple[Ints, Ints]] = []
-        most = int(np.diff(both.sides[0].at)[golds].max())
-        for wanted in range(most, 0, -1):
-            left = []
-            for begin, end in waiting:
-                own = run_positions(low[begin:end], high[begin:end] - low[begin:end])
-                number = np.bincount(where[own], minlength=len(columns)) * free
-                for column in np.flatnonzero(number >= wanted).tolist():
-                    rows = np.repeat(fillers[0][begin:end], high[begin:end] - low[begin:end])
-                    hit = where[own] == column
-                    equal = rows[hit], fillers[1][order[own[hit]]]
-                    listed: dict[int, list[int]] = {}
-                    for one, other in zip(equal[0].tolist(), equal[1].tolist(), strict=True):
-                        listed.setdefault(one, []).append(other)
-                    if len(largest(listed)[0]) >= wanted:
-                        free[column] = False
-                        pairs.append((int(golds[begin]), int(columns[column])))
-                        edges.append(equal)
-                        break
-                else:
-                    left.append((begin, end))
-            waiting = left
-        taken = ints([one for one, _ in pairs]), ints([other for _, other in pairs])
-        self._take(taken, _FILLER)
-        if edges:
-            self._note_wrong(taken, *(np.concatenate([edge[k] for edge in edges]) for k in (0, 1)))
+    def _take_dense(self, fillers: Sequence[Ints], keys: Sequence[Ints]) -> None:
+        """Pair the tuples of one unit whose pairs of equal fillers are too many to list.
 
-    def _note_wrong(self, pairs: Pairs, equal: Ints, other: Ints) -> None:
+        Tuples share so many fillers as the largest choice of keys that both have, one of each filler.
+        """
+        open_: list[dict[int, dict[int, list[int]]]] = [{}, {}]  # the keys of each filler of each tuple
+        for number, tuples in enumerate(open_):
+            owner = self.both.owner[number][fillers[number]].tolist()
+            for row, one, key in zip(owner, fillers[number].tolist(), keys[number].tolist(), strict=True):
+                tuples.setdefault(row, {}).setdefault(one, []).append(key)
+        if (
+            max(prod(1 + len(one) for one in own.values()) for each in open_ for own in each.values())
+            > _MOST_WAYS
+        ):
+            at, to = _joined(*keys)
+            self._take_fillers(fillers[0][at], fillers[1][to])
+            return
+        for wanted in range(max(map(len, open_[0].values())), 0, -1):
+            pairs = _in_turn(
+                *(((row, _choices(own.values(), wanted)) for row, own in tuples.items()) for tuples in open_)
+            )
+            for one, other in pairs:
+                del open_[0][one], open_[1][other]
+            self._take(_columns(pairs), _FILLER)
+
+    def _note_wrong(self, fillers: Pairs, keys: Pairs, size: int) -> None:
         """Keep the roles of the fillers that are not equal: those of gold, or, if it has none, predicted."""
+        both = self.both
+        golds = np.flatnonzero(self.outcome[0] == _FILLER)
+        partners = self.partner[0][golds]
+        owner = [both.owner[number][fillers[number]] for number in (0, 1)]
+        found = [self.partner[0][owner[0]] * size + keys[0], owner[1] * size + keys[1]]
+        found[0][self.outcome[0][owner[0]] != _FILLER] = -1
         rows, roles = [], []
-        has_wrong = np.zeros(len(self.both.sides[0]), dtype=bool)
-        for number, own in ((0, equal), (1, other)):
-            side = self.both.sides[number]
-            filler = run_positions(side.at[pairs[number]], np.diff(side.at)[pairs[number]])
-            gold = np.repeat(pairs[0], np.diff(side.at)[pairs[number]])
-            wrong = ~np.isin(filler, own) & ~has_wrong[gold]
+        has_wrong = np.zeros(len(both.sides[0]), dtype=bool)
+        for number, own in ((0, golds), (1, partners)):
+            side = both.sides[number]
+            sizes = np.diff(side.at)[own]
+            filler, gold = run_positions(side.at[own], sizes), np.repeat(golds, sizes)
+            equal = fillers[number][np.isin(found[number], found[1 - number])]
+            wrong = ~np.isin(filler, equal) & ~has_wrong[gold]
             rows.append(gold[wrong])
             roles.append(side.role[filler[wrong]])
             has_wrong[gold[wrong]] = True
-        self.wrong = (
-            ints(np.concatenate([self.wrong[0], *rows])),
-            ints(np.concatenate([self.wrong[1], *roles])),
-        )
+        self.wrong = ints(np.concatenate(rows)), ints(np.concatenate(roles))
 
     def _mention_missed(self) -> Bools:
         """The gold tuples with a mention that is equal to no predicted mention."""
