@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from spanwise import __version__
 from spanwise.attributes import Values
 from spanwise.buckets import Bucketing, fit
-from spanwise.columns import Column, Ints, distinct, plain, ratio
+from spanwise.columns import Bools, Column, Ints, distinct, plain, ratio
 from spanwise.counts import Counts
 from spanwise.document import Input
 from spanwise.document.tuples import (
@@ -53,9 +53,9 @@ from spanwise.relations._tally import (
     NAMES,
     NUMBERS,
     Tallying,
+    TrainingTuples,
     TuplePart,
     TupleRows,
-    training_of,
 )
 from spanwise.relations.relabeling import LabelCounts
 from spanwise.scores import EXACT, GAINS, RECALL, Measure, MeasureKey
@@ -72,6 +72,7 @@ Path = tuple[str, ...]
 _GAIN_OF = {"type": "LE.a", "filler": "BE.a", "mention missed": "LBE.b", "missed": "FN.b", "spurious": "FP.c"}
 _GAIN_NAMES = tuple(_GAIN_OF)
 _LEVEL = 0.05
+_FREQUENCY = "type_frequency"  # of the type of a tuple, in training
 READING = ("format", "encoding", "column", "tag_column", "annotator")  # keywords for readers of files
 
 
@@ -161,30 +162,23 @@ def tuples(
         read = [one.note(name) for name, one in placed.items()]
         named = {name: one.records for name, one in placed.items()}
     others = {name: TupleSource(source, name, reading) for name, source in named.items()}
-    training, inputs = None, []
-    if train is not None:
-        source = TupleSource(train, None, reading, "train")
-        training = training_of(source.read(), source.path, options.undirected, rules)
-        inputs = [Input(**source.input(), **_counted(training.labeled, rules))]
+    learning = None if train is None else TupleSource(train, None, reading, "train")
     tallying = Tallying(
-        criterion=criterion, undirected=options.undirected, with_trigger=with_trigger, training=training,
-        examples=options.examples, rules=rules,
+        criterion=criterion, undirected=options.undirected, with_trigger=with_trigger,
+        facts=learning is not None, examples=options.examples, rules=rules,
     )  # fmt: skip
     runner = engine_of(engine) or local_engine(cores() if workers is None else workers)
-    whole = _Whole(count_parts(own, others, tallying, runner), options)
+    parts, training = count_parts(own, others, learning, tallying, runner)
+    whole = _Whole(parts, training, options)
     labeled = whole.labeled()
     more = set[str]() if training is None else training.labeled.labels
     rules.check(labeled[None].labels | more, {name for key in others for name in labeled[key].labels})
     _check_types(options.undirected, whole)
     sources: dict[str | None, TupleSource] = {None: own} | others
-    document = whole.document(
-        [
-            *(Input(**one.input(), **_counted(labeled[key], rules)) for key, one in sources.items()),
-            *inputs,
-        ],
-        training is not None,
-        runs,
-    )
+    inputs = [Input(**one.input(), **_counted(labeled[key], rules)) for key, one in sources.items()]
+    if learning is not None and training is not None:
+        inputs.append(Input(**learning.input(), **_counted(training.labeled, rules)))
+    document = whole.document(inputs, runs)
     return replace(document, notes=(*document.notes, *_lost(labeled), *read))
 
 
@@ -244,8 +238,10 @@ def _check_types(undirected: Sequence[str], whole: _Whole) -> None:
 class _Whole:
     """The rows of all parts, the units of intervals and tests, and the measures that are made of them."""
 
-    def __init__(self, parts: Sequence[TuplePart], options: TupleOptions) -> None:
-        self.options, self.parts = options, parts
+    def __init__(
+        self, parts: Sequence[TuplePart], training: TrainingTuples | None, options: TupleOptions
+    ) -> None:
+        self.options, self.parts, self.training = options, parts, training
         self.units = sum(part.units for part in parts)
         sizes = [part.units for part in parts]
         self.rows: dict[str, tuple[TupleRows, TupleRows]] = {}
@@ -256,10 +252,15 @@ class _Whole:
                 TupleRows.joined([part.gold for part in own], sizes, others),
                 TupleRows.joined([part.predicted for part in own], sizes, golds),
             )
+        self.seen: Bools | None = None  # whether training has the fact of each gold tuple
+        if training is not None:
+            facts = [part.facts for part in parts if part.facts is not None]
+            self.seen = np.concatenate([training.seen(own) for own in facts])
         self.holds, self.unit, self.of_unit = self._resampled()
         self.number = int(self.of_unit.max(initial=-1)) + 1
         rows = next(iter(self.rows.values()))[0]
-        self.bucketings = {name: fitted for name in (*NUMBERS, *NAMES) if (fitted := _fitted(rows, name))}
+        names = (*NUMBERS, _FREQUENCY, *NAMES)
+        self.bucketings = {name: fitted for name in names if (fitted := self._fitted(rows, name))}
 
     def labeled(self) -> dict[str | None, LabelCounts]:
         """What the rules on labels did to gold (None) and to each system."""
@@ -366,7 +367,7 @@ class _Whole:
         right = gold.outcome == 0, predicted.outcome == 0
         measures = []
         for attribute, bucketing in self.bucketings.items():
-            own, other = (bucketing.assign(_values(side, attribute)) for side in (gold, predicted))
+            own, other = (bucketing.assign(self._values(side, attribute)) for side in (gold, predicted))
             same = right[0].copy()
             same[right[0]] = own[right[0]] == other[gold.partner[right[0]]]
             names = [bucket.name for bucket in bucketing.buckets]
@@ -374,6 +375,30 @@ class _Whole:
             paths = [("attributes", attribute, cell) for cell in counts.cells]
             measures.append(_exact(("attribute", attribute), counts, paths, unplaced=bucketing.unplaced))
         return measures
+
+    def _values(self, side: TupleRows, attribute: str) -> Values:
+        if attribute in side.names:
+            code = side.names[attribute]
+            names = side.words[attribute]
+            used = distinct(code[code >= 0])
+            table = np.full(len(names) + 1, -1, dtype=np.int64)
+            table[used] = np.arange(len(used))
+            return Values(table[code], code >= 0, attribute, tuple(names[one] for one in used.tolist()))
+        if attribute == _FREQUENCY:
+            times = None if self.training is None else self.training.types
+            of_type = [np.nan if times is None else times.get(name, 0) for name in side.types]
+            value = np.array([*of_type, 0.0])[side.type]
+        else:
+            value = side.numbers[attribute]
+        return Values(np.nan_to_num(value), ~np.isnan(value), attribute, whole=True)
+
+    def _fitted(self, gold: TupleRows, attribute: str) -> Bucketing | None:
+        """The buckets of an attribute of the gold tuples; None if they do not tell tuples apart."""
+        values = self._values(gold, attribute)
+        if len(distinct(values.value[values.defined])) < 2:
+            return None
+        bucketing = fit("automatic", values, attribute=attribute)
+        return bucketing if len(bucketing.fitted) > 1 else None
 
     def _parts_of(self, name: str) -> list[Measure]:
         """Values of attributes, links, events, mentions and seen facts."""
@@ -408,9 +433,9 @@ class _Whole:
             measures.append(_exact(("events", ""), counts, paths, tested=("f1",)))
         mentions = self._summed([part.mentions for part in own])
         measures.append(_exact(("mentions", ""), Counts.of_matrix(["all"], EXACT, mentions), [("mentions",)]))
-        if gold.seen is not None:
+        if self.seen is not None:
             unit = self.of_unit[gold.unit]
-            cell = np.where(gold.seen, 0, 1)
+            cell = np.where(self.seen, 0, 1)
             counts = Counts.of(
                 ("SEEN", "UNSEEN"), RECALL,
                 unit=np.concatenate([unit, unit[right[0]]]), cell=np.concatenate([cell, cell[right[0]]]),
@@ -430,7 +455,7 @@ class _Whole:
 
     # ---- the document ------------------------------------------------------------------------------
 
-    def document(self, inputs: Sequence[Input], trained: bool, runs: Mapping[str, Sequence[str]]) -> Tuples:
+    def document(self, inputs: Sequence[Input], runs: Mapping[str, Sequence[str]]) -> Tuples:
         """Score all systems, compare them or the runs of each, and write everything down."""
         options = self.options
         measures = {name: self.measures(name) for name in self.rows}
@@ -466,7 +491,7 @@ class _Whole:
         if runs:
             over = {name: _over_runs(own, document.systems) for name, own in runs.items()}
             document = replace(document, runs=over)
-        document = replace(document, notes=_notes(document, trained))
+        document = replace(document, notes=_notes(document, self.training is not None))
         return replace(document, signature=_signature(document))
 
     def _system(
@@ -556,11 +581,11 @@ class _Whole:
     def _seen(
         self, gold: TupleRows, predicted: TupleRows, made: Mapping[Path, Mapping[str, Any]]
     ) -> SeenFacts | Any:
-        if gold.seen is None:
+        if self.seen is None:
             return UNSET
         right = predicted.outcome == 0
         # A right tuple is seen if gold's is, whose entities may have further names.
-        ignored = int(((gold.outcome == 0) & gold.seen).sum())
+        ignored = int(((gold.outcome == 0) & self.seen).sum())
         precision = plain(ratio(int(right.sum()) - ignored, len(right) - ignored))
         recall = plain(ratio(int(right.sum()), len(gold.outcome)))
         f1 = None
@@ -638,27 +663,6 @@ def _named_values(side: TupleRows) -> tuple[list[str], Ints]:
 
 
 # ---- buckets and weak slices ---------------------------------------------------------------------------
-
-
-def _values(side: TupleRows, attribute: str) -> Values:
-    if attribute in side.names:
-        code = side.names[attribute]
-        names = side.words[attribute]
-        used = distinct(code[code >= 0])
-        table = np.full(len(names) + 1, -1, dtype=np.int64)
-        table[used] = np.arange(len(used))
-        return Values(table[code], code >= 0, attribute, tuple(names[one] for one in used.tolist()))
-    value = side.numbers[attribute]
-    return Values(np.nan_to_num(value), ~np.isnan(value), attribute, whole=True)
-
-
-def _fitted(gold: TupleRows, attribute: str) -> Bucketing | None:
-    """The buckets of an attribute of the gold tuples; None if they do not tell tuples apart."""
-    values = _values(gold, attribute)
-    if len(distinct(values.value[values.defined])) < 2:
-        return None
-    bucketing = fit("automatic", values, attribute=attribute)
-    return bucketing if len(bucketing.fitted) > 1 else None
 
 
 def _buckets(bucketing: Bucketing, cells: Mapping[str, Mapping[str, Any]]) -> tuple[TupleBucket, ...]:

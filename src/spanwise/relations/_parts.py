@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -12,7 +12,7 @@ from msgspec import Struct
 from spanwise.engines import Engine
 from spanwise.errors import InputError, at
 from spanwise.formats import File
-from spanwise.relations._tally import Tallying, TuplePart, tally
+from spanwise.relations._tally import Tallying, TrainingTuples, TuplePart, tally, training_of
 from spanwise.relations.records import (
     TUPLE_FORMATS,
     UnitRecord,
@@ -80,38 +80,58 @@ class TupleSource:
         }
 
 
+class TrainingBlock(Struct, frozen=True, eq=False):
+    """A part of the training data."""
+
+    units: Lines | list[UnitRecord]
+
+
 class PartContext(Struct, frozen=True, eq=False):
     """What every part is counted with."""
 
     paths: Mapping[str | None, str]
+    training: str  # the path of the training data
     tallying: Tallying
 
 
 def count_parts(
-    gold: TupleSource, systems: dict[str, TupleSource], tallying: Tallying, engine: Engine
-) -> list[TuplePart]:
+    gold: TupleSource,
+    systems: dict[str, TupleSource],
+    train: TupleSource | None,
+    tallying: Tallying,
+    engine: Engine,
+) -> tuple[list[TuplePart], TrainingTuples | None]:
     """Count all parts: those that hold the same units in every file, or everything as one part."""
     sources: dict[str | None, TupleSource] = {None: gold} | systems
-    shared = PartContext({key: source.path for key, source in sources.items()}, tallying)
-    blocks = _in_lines(sources) if all(one.in_lines for one in sources.values()) else _in_records(sources)
-    parts = []
+    paths = {key: source.path for key, source in sources.items()}
+    shared = PartContext(paths, "" if train is None else train.path, tallying)
+    blocks: Iterator[Block | TrainingBlock] = _blocks(sources)
+    if train is not None:
+        blocks = chain((TrainingBlock(own[None]) for own in _blocks({None: train})), blocks)
+    parts: list[TuplePart] = []
+    learned: list[TrainingTuples] = []
     for part in engine.map(count_block, blocks, shared):
-        if part is None:  # the units are in another order
+        if isinstance(part, TrainingTuples):
+            learned.append(part)
+        elif part is None:  # the units are in another order
             records = {key: list(source.read()) for key, source in sources.items()}
             predicted = {key: own for key, own in records.items() if key is not None}
-            return [tally(records[None], predicted, shared.paths, tallying)]
-        parts.append(part)
+            parts = [tally(records[None], predicted, paths, tallying)]
+            break
+        else:
+            parts.append(part)
     if not parts or not sum(part.units for part in parts):
         raise InputError(at(gold.path, None, "there is no unit.\nGive a file with at least one record."))
-    return parts
+    return parts, None if train is None else TrainingTuples.joined(learned)
 
 
-def count_block(block: Block, shared: PartContext) -> TuplePart | None:
+def count_block(block: Block | TrainingBlock, shared: PartContext) -> TuplePart | TrainingTuples | None:
     """Count one part; None if its files do not hold the same units in the same order."""
-    records = {
-        key: own if isinstance(own, list) else list(decoded_lines(own[0], shared.paths[key], own[1]))
-        for key, own in block.items()
-    }
+    tallying = shared.tallying
+    if isinstance(block, TrainingBlock):
+        units = _decoded(block.units, shared.training)
+        return training_of(units, shared.training, tallying.undirected, tallying.rules)
+    records = {key: _decoded(own, shared.paths[key]) for key, own in block.items()}
     gold = records.pop(None)
     for own in records.values():
         if len(own) != len(gold) or any(
@@ -119,7 +139,16 @@ def count_block(block: Block, shared: PartContext) -> TuplePart | None:
         ):
             return None
     predicted = {key: own for key, own in records.items() if key is not None}
-    return tally(gold, predicted, shared.paths, shared.tallying)
+    return tally(gold, predicted, shared.paths, tallying)
+
+
+def _decoded(units: Lines | list[UnitRecord], path: str) -> list[UnitRecord]:
+    return units if isinstance(units, list) else list(decoded_lines(units[0], path, units[1]))
+
+
+def _blocks(sources: Mapping[str | None, TupleSource]) -> Iterator[Block]:
+    """The same units of every source, some at a time."""
+    return _in_lines(sources) if all(one.in_lines for one in sources.values()) else _in_records(sources)
 
 
 def _in_lines(sources: Mapping[str | None, TupleSource]) -> Iterator[Block]:

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, product
+from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
 from msgspec import UNSET, Struct
 
-from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, distinct, floats, ints
+from spanwise.columns import (
+    Bools,
+    Codes,
+    Column,
+    Floats,
+    Ints,
+    Words,
+    codes,
+    distinct,
+    floats,
+    ints,
+    offsets,
+    run_positions,
+)
 from spanwise.document.tuples import (
     CRITERIA,
     EVENT_SCORES,
@@ -24,24 +38,50 @@ from spanwise.document.tuples import (
 )
 from spanwise.errors import InputError
 from spanwise.formats.text_tokens import words
+from spanwise.hashing import find_hashes, mixed_words, ordered_hashes, word_hashes
 from spanwise.labels import LabelRules
 from spanwise.relations.corpus import LINK, MENTION, TRIGGER, VALUE, Names, TupleSide, side_of
 from spanwise.relations.matching import MatchedTuples, largest, match
 from spanwise.relations.records import UnitRecord
 from spanwise.relations.relabeling import LabelCounts
 
-Fact: TypeAlias = str  # a type, and the roles and strings of its fillers, apart by characters of no text
-NUMBERS = ("distance", "sentence_distance", "arguments", "type_frequency")
+NUMBERS = ("distance", "sentence_distance", "arguments")
 NAMES = ("direction", "labels")
 _MOST_FACTS = 1024  # strings of one tuple whose entities have several mentions
 
 
-class TrainingTuples(Struct, frozen=True, eq=False):
-    """The facts of the training data, and how often each type occurs in them."""
+class Facts(Struct, frozen=True, eq=False):
+    """What tuples state: hashes of a type with the roles and strings of its fillers.
 
-    facts: frozenset[Fact]
+    A tuple states one fact, unless its entities have mentions with several strings.
+    """
+
+    hashes: Words  # of 128 bits, in two columns
+    at: Ints  # the first fact of each tuple, and the number of all facts
+
+
+class TrainingTuples(Struct, frozen=True, eq=False):
+    """The facts of training data, or of a part of them, and how often each type occurs."""
+
+    facts: Words  # distinct hashes, in order
     types: Mapping[str, int]
     labeled: LabelCounts
+
+    @classmethod
+    def joined(cls, parts: Sequence[TrainingTuples]) -> TrainingTuples:
+        """Put parts together."""
+        types: Counter[str] = Counter()
+        labeled = LabelCounts.none()
+        for part in parts:
+            types.update(part.types)
+            labeled.add(part.labeled)
+        return cls(ordered_hashes(np.concatenate([part.facts for part in parts])), types, labeled)
+
+    def seen(self, facts: Facts) -> Bools:
+        """Whether the training data state one of the facts of each tuple."""
+        known = find_hashes(self.facts, facts.hashes) >= 0
+        owner = np.repeat(np.arange(len(facts.at) - 1), np.diff(facts.at))
+        return np.asarray(np.bincount(owner[known], minlength=len(facts.at) - 1) > 0)
 
 
 class Tallying(Struct, frozen=True, eq=False):
@@ -50,7 +90,7 @@ class Tallying(Struct, frozen=True, eq=False):
     criterion: Criterion
     undirected: tuple[str, ...]
     with_trigger: bool
-    training: TrainingTuples | None
+    facts: bool  # whether there are training data
     examples: int
     rules: LabelRules
 
@@ -69,7 +109,6 @@ class TupleRows(Struct, frozen=True, eq=False):
     words: Mapping[str, tuple[str, ...]]
     value: Ints  # a code into `words["value"]`; -1 where a tuple has no value
     link: Bools
-    seen: Bools | None  # whether training has the fact; of gold alone
 
     @classmethod
     def joined(cls, parts: Sequence[TupleRows], units: Sequence[int], rows: Sequence[int]) -> TupleRows:
@@ -111,9 +150,6 @@ class TupleRows(Struct, frozen=True, eq=False):
             words={name: table for name, (table, _) in named.items()},
             value=ints(together(named["value"][1])),
             link=together(part.link for part in parts),
-            seen=None
-            if parts[0].seen is None
-            else together(part.seen for part in parts if part.seen is not None),
         )
 
 
@@ -141,6 +177,7 @@ class TuplePart(Struct, frozen=True, eq=False):
     roles: tuple[str, ...]
     systems: Mapping[str, SystemPart]
     labeled: Mapping[str | None, LabelCounts]  # of gold (None) and of the systems
+    facts: Facts | None  # of the gold tuples, if there are training data
 
 
 def tally(
@@ -154,21 +191,22 @@ def tally(
     side = side_of(gold, paths[None], names=names, rules=tallying.rules)
     systems = {}
     labeled: dict[str | None, LabelCounts] = {None: side.labeled}
-    duplicates = 0
+    kept: Ints = ints([])
     for name, records in predicted.items():
         other = side_of(records, paths[name], gold=side, rules=tallying.rules)
         labeled[name] = other.labeled
         matched = match(side, other, criterion=tallying.criterion, undirected=tallying.undirected)
-        duplicates = int((~matched.gold_kept).sum())
+        kept = np.flatnonzero(matched.gold_kept)
         systems[name] = _system(side, other, matched, tallying)
     return TuplePart(
         units=side.units,
         documents=tuple(record.document for record in side.records),
         sentences=sum(record.sentences is not None for record in side.records),
-        duplicates=duplicates,
+        duplicates=len(side) - len(kept),
         roles=tuple(names.roles),
         systems=systems,
         labeled=labeled,
+        facts=facts_of(side, kept, tallying.undirected) if tallying.facts else None,
     )
 
 
@@ -184,7 +222,7 @@ def _system(gold: TupleSide, predicted: TupleSide, matched: MatchedTuples, tally
     return SystemPart(
         gold=_rows(
             gold, kept[0], matched.gold_right, matched.gold_outcome,
-            renumbered[1][matched.gold_partner], tallying, seen=_seen(gold, kept[0], tallying),
+            renumbered[1][matched.gold_partner], tallying,
         ),
         predicted=_rows(
             predicted, kept[1], matched.predicted_right, matched.predicted_outcome,
@@ -210,10 +248,7 @@ def _rows(
     outcome: Ints,
     partner: Ints,
     tallying: Tallying,
-    *,
-    seen: Bools | None = None,
 ) -> TupleRows:
-    training = tallying.training
     owner = np.repeat(np.arange(len(side)), np.diff(side.at))
     is_value, is_link = side.kind == VALUE, side.kind == LINK
     first = side.alternative[side.alternatives[:-1]].astype(np.int64)
@@ -223,13 +258,7 @@ def _rows(
     link[owner[is_link]] = True
     types = tuple(side.names.types)
     loose = np.isin(side.type, [number for number, name in enumerate(types) if name in tallying.undirected])
-    numbers = {
-        **_distances(side, owner),
-        "arguments": np.diff(side.at) - side.event,
-        "type_frequency": np.full(len(side), np.nan)
-        if training is None
-        else np.array([training.types.get(name, 0) for name in types] or [0], dtype=np.float64)[side.type],
-    }
+    numbers = {**_distances(side, owner), "arguments": np.diff(side.at) - side.event}
     pair, words_of = _pairs(side, loose)
     return TupleRows(
         unit=ints(side.unit[rows]),
@@ -243,7 +272,6 @@ def _rows(
         words={**words_of, "value": tuple(side.names.values)},
         value=ints(value[rows]),
         link=link[rows],
-        seen=seen,
     )
 
 
@@ -343,82 +371,63 @@ def _ranks(names: Sequence[str]) -> Ints:
 # ---- facts -------------------------------------------------------------------------------------------
 
 
-def facts_of(side: TupleSide, rows: Iterable[int], undirected: Sequence[str]) -> Iterator[Sequence[Fact]]:
-    """The facts that each tuple states: one, unless entities have mentions with several strings.
+def facts_of(side: TupleSide, rows: Ints, undirected: Sequence[str]) -> Facts:
+    """The facts that tuples state.
 
     Raises:
         InputError: a unit has no text.
     """
-    types, roles, values = list(side.names.types), list(side.names.roles), list(side.names.values)
-    kinds, at = side.type.tolist(), side.at.tolist()
-    role, kind = side.role.tolist(), side.kind.tolist()
-    alternatives, alternative = side.alternatives.tolist(), side.alternative.tolist()
-    strings: dict[int, str] = {}
-
-    def string(mention: int) -> str:
-        known = strings.get(mention)
-        if known is None:
-            record = side.records[side.mention_unit[mention]]
-            if record.tokens is None and record.text is None:
-                where = side.place(int(side.mention_unit[mention]))
-                raise InputError(
-                    f"{where}: the unit has neither tokens nor text, so that nothing tells whether training "
-                    "has its facts.\nGive the text, or leave out the training data."
-                )
-            known = strings[mention] = side.string(mention)
-        return known
-
-    for row in rows:
-        name = types[kinds[row]]
-        loose = name in undirected
-        options: list[list[str]] = []
-        ways = 1
-        for filler in range(at[row], at[row + 1]):
-            begins = "\0\0" if loose and role[filler] else f"\0{roles[role[filler]]}\0"
-            first, last = alternatives[filler], alternatives[filler + 1]
-            own = alternative[first:last]
-            found = {string(one) for one in own} if kind[filler] == MENTION else {values[one] for one in own}
-            ways *= len(found)
-            options.append([begins + one for one in (found if len(found) == 1 else sorted(found))])
-        if ways == 1:
-            yield ("".join((name, *sorted(one for (one,) in options))),)
-        else:
-            yield ["".join((name, *sorted(way))) for way in islice(product(*options), _MOST_FACTS)]
+    names = side.names
+    sizes = np.diff(side.at)[rows]
+    filler = run_positions(side.at[rows], sizes)
+    several = np.diff(side.alternatives)[filler]
+    place = run_positions(side.alternatives[filler], several)
+    word = side.alternative[place].astype(np.int64)
+    is_mention = np.repeat(side.kind[filler] == MENTION, several)
+    used, number = np.unique(word[is_mention], return_inverse=True)
+    word[is_mention] = len(names.values) + number.reshape(-1)
+    words_ = word_hashes([*names.values, *_strings(side, used)])[word]
+    # The order of fillers never counts; their roles do, unless the type is undirected.
+    types, roles = word_hashes(list(names.types)), word_hashes([*names.roles, "\0\0"])
+    loose = np.isin(side.type[rows], [names.types.get(name, -1) for name in undirected])
+    role = np.where(np.repeat(loose, sizes) & (side.role[filler] > 0), len(names.roles), side.role[filler])
+    of_role = roles[np.repeat(role, several)]
+    mixed = np.stack([mixed_words(words_[:, k] ^ mixed_words(of_role[:, k])) for k in (0, 1)], axis=1)
+    kind, starts, edges = types[side.type[rows]], offsets(sizes)[:-1], offsets(several)
+    if not len(rows) or several.max() == 1:
+        return Facts(kind + np.add.reduceat(mixed, starts) if len(rows) else kind, offsets(sizes > 0))
+    hashes = []
+    for row, begin in enumerate(starts.tolist()):
+        ways = kind[row : row + 1]
+        for at in range(begin, begin + int(sizes[row])):
+            option = np.unique(mixed[edges[at] : edges[at + 1]], axis=0)
+            ways = (ways[:, None] + option).reshape(-1, 2)[:_MOST_FACTS]
+        hashes.append(ways)
+    return Facts(np.concatenate(hashes), offsets([len(ways) for ways in hashes]))
 
 
-def _seen(side: TupleSide, rows: Ints, tallying: Tallying) -> Bools | None:
-    """Whether the training data have the facts of tuples; None without training data."""
-    if tallying.training is None:
-        return None
-    known = tallying.training.facts
-    stated = facts_of(side, rows.tolist(), tallying.undirected)
-    return np.array([not known.isdisjoint(facts) for facts in stated], dtype=bool)
+def _strings(side: TupleSide, mentions: Ints) -> Iterator[str]:
+    for mention in mentions.tolist():
+        unit = int(side.mention_unit[mention])
+        record = side.records[unit]
+        if record.tokens is None and record.text is None:
+            raise InputError(
+                f"{side.place(unit)}: the unit has neither tokens nor text, so that nothing tells whether "
+                "training has its facts.\nGive the text, or leave out the training data."
+            )
+        yield side.string(mention)
 
 
 def training_of(
-    records: Iterable[UnitRecord], path: str, undirected: Sequence[str], rules: LabelRules
+    records: Sequence[UnitRecord], path: str, undirected: Sequence[str], rules: LabelRules
 ) -> TrainingTuples:
-    """The facts of the training data; records are taken a few at a time."""
-    facts: set[Fact] = set()
-    times: dict[str, int] = {}
-    waiting: list[UnitRecord] = []
-    labeled = LabelCounts.none()
-
-    def take() -> None:
-        side = side_of(waiting, path, rules=rules)
-        labeled.add(side.labeled)
-        for stated in facts_of(side, range(len(side)), undirected):
-            facts.update(stated)
-        for name, number in zip(side.names.types, np.bincount(side.type).tolist(), strict=False):
-            times[name] = times.get(name, 0) + number
-        waiting.clear()
-
-    for record in records:
-        waiting.append(record)
-        if len(waiting) == 2000:
-            take()
-    take()
-    return TrainingTuples(frozenset(facts), times, labeled)
+    """What a part of the training data states."""
+    side = side_of(records, path, rules=rules)
+    facts = facts_of(side, ints(np.arange(len(side))), undirected)
+    times = np.bincount(side.type, minlength=len(side.names.types)).tolist()
+    return TrainingTuples(
+        ordered_hashes(facts.hashes), dict(zip(side.names.types, times, strict=True)), side.labeled
+    )
 
 
 # ---- counts per unit -----------------------------------------------------------------------------------
