@@ -50,7 +50,7 @@ NAMES = ("direction", "labels")
 _MOST_FACTS = 1024  # strings of one tuple whose entities have several mentions
 
 
-class Facts(Struct, frozen=True, eq=False):
+class StatedFacts(Struct, frozen=True, eq=False):
     """What tuples state: hashes of a type with the roles and strings of its fillers.
 
     A tuple states one fact, unless its entities have mentions with several strings.
@@ -77,7 +77,7 @@ class TrainingTuples(Struct, frozen=True, eq=False):
             labeled.add(part.labeled)
         return cls(ordered_hashes(np.concatenate([part.facts for part in parts])), types, labeled)
 
-    def seen(self, facts: Facts) -> Bools:
+    def seen(self, facts: StatedFacts) -> Bools:
         """Whether the training data state one of the facts of each tuple."""
         known = find_hashes(self.facts, facts.hashes) >= 0
         owner = np.repeat(np.arange(len(facts.at) - 1), np.diff(facts.at))
@@ -177,7 +177,7 @@ class TuplePart(Struct, frozen=True, eq=False):
     roles: tuple[str, ...]
     systems: Mapping[str, SystemPart]
     labeled: Mapping[str | None, LabelCounts]  # of gold (None) and of the systems
-    facts: Facts | None  # of the gold tuples, if there are training data
+    facts: StatedFacts | None  # of the gold tuples, if there are training data
 
 
 def tally(
@@ -371,7 +371,7 @@ def _ranks(names: Sequence[str]) -> Ints:
 # ---- facts -------------------------------------------------------------------------------------------
 
 
-def facts_of(side: TupleSide, rows: Ints, undirected: Sequence[str]) -> Facts:
+def facts_of(side: TupleSide, rows: Ints, undirected: Sequence[str]) -> StatedFacts:
     """The facts that tuples state.
 
     Raises:
@@ -395,7 +395,7 @@ def facts_of(side: TupleSide, rows: Ints, undirected: Sequence[str]) -> Facts:
     mixed = np.stack([mixed_words(words_[:, k] ^ mixed_words(of_role[:, k])) for k in (0, 1)], axis=1)
     kind, starts, edges = types[side.type[rows]], offsets(sizes)[:-1], offsets(several)
     if not len(rows) or several.max() == 1:
-        return Facts(kind + np.add.reduceat(mixed, starts) if len(rows) else kind, offsets(sizes > 0))
+        return StatedFacts(kind + np.add.reduceat(mixed, starts) if len(rows) else kind, offsets(sizes > 0))
     hashes = []
     for row, begin in enumerate(starts.tolist()):
         ways = kind[row : row + 1]
@@ -403,7 +403,7 @@ def facts_of(side: TupleSide, rows: Ints, undirected: Sequence[str]) -> Facts:
             option = np.unique(mixed[edges[at] : edges[at + 1]], axis=0)
             ways = (ways[:, None] + option).reshape(-1, 2)[:_MOST_FACTS]
         hashes.append(ways)
-    return Facts(np.concatenate(hashes), offsets([len(ways) for ways in hashes]))
+    return StatedFacts(np.concatenate(hashes), offsets([len(ways) for ways in hashes]))
 
 
 def _strings(side: TupleSide, mentions: Ints) -> Iterator[str]:
