@@ -434,7 +434,7 @@ class Bucketing(Struct, frozen=True, eq=False, dict=True):
             )
             attribute, kind = str(data["attribute"]), str(data["kind"])
             strategy = str(data.get("strategy", ""))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise InputError(
                 f"this is not a bucketing ({type(error).__name__}: {error}).\n"
                 "Give saved edges, which have the keys 'attribute', 'kind' and 'buckets'."

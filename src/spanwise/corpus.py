@@ -577,6 +577,7 @@ class Reading(Struct, frozen=True, eq=False):
     repair: str | None = None
     repairs: int = 0
     notes: tuple[str, ...] = ()  # for the user, such as about labels that differ by a no-break space
+    left_out: tuple[str, ...] = ()  # those of the notes that name what the source holds and was not read
     tags_fit: tuple[str, ...] = ()  # the schemes in which no tag is impossible
     paired: str | None = None  # of predictions: how their sentences were paired with those of gold
     labels: tuple[str, ...] | None = None  # as read, if labels were mapped or left out

@@ -308,6 +308,10 @@ def test_values_that_are_not_numbers_are_refused(value: float) -> None:
             {"attribute": "a", "kind": "numeric", "buckets": [{"name": "x", "high": "wide"}]},
             "this is not a bucketing (ValueError",
         ),
+        (
+            {"attribute": "a", "kind": "numeric", "buckets": [{"name": "x", "high": 10**400}]},
+            "this is not a bucketing (OverflowError",
+        ),
     ],
 )
 def test_saved_edges_that_cannot_be_used_say_why(data: dict[str, object], message: str) -> None:

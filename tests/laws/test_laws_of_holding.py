@@ -24,6 +24,7 @@ from spanwise.corpus import Annotation
 from spanwise.errors import InputError
 from spanwise.formats import FORMATS, read
 from spanwise.formats.holding import ASPECTS
+from spanwise.formats.unread import unread
 from spanwise.formats.writing import write
 
 NEEDED = {"arrow": "pyarrow", "spacy": "spacy"}
@@ -176,6 +177,7 @@ def through(annotation: Annotation, name: str, folder: str, *, lossy: bool) -> t
         again = read(path, format=name, limits={"values": 2**62} if name != "arrow" else None)
     except InputError:  # too few tags to detect the scheme
         again = read(path, format=name, scheme="IOB2")
+    assert unread(path, again) == ()
     return again, "; ".join(lost)
 
 

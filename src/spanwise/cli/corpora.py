@@ -322,6 +322,12 @@ def run_convert(args: argparse.Namespace) -> int:
         write_message(f"{args.target}: read as {checked.summary()}")
         return 0
     annotation = read(args.source, **reading_of(args))
+    left = unread(args.source, annotation, **reading_of(args))
+    if left and not args.lossy:
+        raise InputError(
+            f"{args.source}: not everything in the file is read: {'; '.join(left)}.\n"
+            "Leave out what is not read with lossy=True."
+        )
     if args.context is not None:
         from spanwise.windows import joined
 
@@ -346,11 +352,9 @@ def run_convert(args: argparse.Namespace) -> int:
         f"read as {reading.format} ({reading.evidence}){repaired}"
     )
     for note in reading.notes:
-        write_message(f"note: {note}")
-    left = unread(args.source, annotation, **reading_of(args))
-    if left:
-        write_message(f"not read: {'; '.join(left)}")
-    say_lost(lost)
+        if note not in left:
+            write_message(f"note: {note}")
+    say_lost((*left, *lost))
     return 0
 
 

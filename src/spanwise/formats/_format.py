@@ -454,7 +454,8 @@ def wrong_width(layout: Layout, line: int, columns: int) -> str:
 
 def left_out_notes(comments: int, labeled_marks: int) -> list[str]:
     """Notes on lines whose content was left out."""
-    notes = [f"{comments:,} comment lines were left out"] if comments else []
+    were = "was" if comments == 1 else "were"
+    notes = [f"{many(comments, 'comment line')} {were} left out"] if comments else []
     if labeled_marks:
         notes.append(f"tags of {many(labeled_marks, '-DOCSTART- line')} left out")
     return notes

@@ -253,9 +253,12 @@ class RecordReader(Struct):
         batch = joined(batches)
         options, result = self.options, dict[str, Annotation]()
         digest = getattr(self.head, "sha256", file.sha256)
-        notes = (*getattr(self.head, "notes", ()), *notes_on(batch.left_out))
+        left_out = (*getattr(self.head, "left_out", ()), *notes_on(batch.left_out))
+        notes = (*left_out, *getattr(self.head, "notes", ()))
         for name, kind in self.kinds.items():
-            reading = Reading(self.path, digest, self.form.name, evidence=kind, notes=notes)
+            reading = Reading(
+                self.path, digest, self.form.name, evidence=kind, notes=notes, left_out=left_out
+            )
             corpus = batch.apart.get(name, batch.corpus)
             if name in batch.scores and not np.isnan(batch.scores[name]).any():
                 corpus = replace(corpus, columns={"score": batch.scores[name]})
@@ -363,7 +366,8 @@ def survey(form: Format, file: File, options: Options, cutting: Cutting) -> CutS
         return None
     return surveyor.survey(
         form.name, cutting, reader.kinds, partial(_part, reader), end=end,
-        sha256=getattr(reader.head, "sha256", file.sha256), notes=getattr(reader.head, "notes", ()),
+        sha256=getattr(reader.head, "sha256", file.sha256),
+        notes=(*getattr(reader.head, "left_out", ()), *getattr(reader.head, "notes", ())),
         pieces=None if form.units is None else partial(_unit_pieces, form.units(reader.head)),
     )  # fmt: skip
 

@@ -107,12 +107,14 @@ def _layers(
     """One annotation for each tag column, all of the same corpus."""
     columns = whole(file, options, tuple(where.values()), words)
     corpus = corpus_of(columns, options, file)
+    comments, labeled_marks = columns.rows.comments, columns.rows.labeled_marks
     reading = Reading(
         path=file.path,
         sha256=file.sha256,
         format="conll",
         evidence=f"{columns.layout.width} columns separated by {columns.layout.between}",
-        notes=tuple(left_out_notes(columns.rows.comments, columns.rows.labeled_marks)),
+        notes=tuple(left_out_notes(comments, labeled_marks)),
+        left_out=tuple(left_out_notes(0, labeled_marks)),  # comments are skipped only on request
     )
     sentences = columns.offsets()
     result: dict[str, Annotation] = {}

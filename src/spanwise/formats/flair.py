@@ -11,13 +11,13 @@ from spanwise.formats._format import NO_TOKENS, Format, Options, Problem
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import Part, Record
 
-_LAYERS = ("gold", "predicted")
+LAYERS = ("gold", "predicted")
 
 
 def layer(options: Options) -> str:
     """The predicted tags, or the gold tags with `tag_column="gold"`."""
     wanted = options.tag_column if options.tag_column is not None else "predicted"
-    if wanted not in _LAYERS:
+    if wanted not in LAYERS:
         raise ChoiceError(f"a flair file has no column {wanted!r}.\nThere are: gold, predicted.")
     return str(wanted)
 
@@ -90,7 +90,7 @@ FORMAT = Format(
     recognise=recognise,
     records=records,
     empty=NO_TOKENS,
-    layers={name: f"the column of {name} tags" for name in _LAYERS},
+    layers={name: f"the column of {name} tags" for name in LAYERS},
     layer=layer,
     source="https://github.com/flairNLP/flair",
 )

@@ -90,13 +90,16 @@ WEBANNO = Format(
 
 
 # Types of technical and syntactic annotations, which are not mentions.
-_NO_MENTIONS = frozenset(
+_TECHNICAL = frozenset(
+    ("Sofa", "View", "DocumentAnnotation", "DocumentMetaData", "TagsetDescription", "TagDescription")
+)
+_NO_MENTIONS = _TECHNICAL | frozenset(
     (
-        *("Sofa", "View", "DocumentAnnotation", "DocumentMetaData", "TagsetDescription", "TagDescription"),
         *("Sentence", "Token", "SpaceToken", "Lemma", "Stem", "POS", "Dependency", "ROOT", "Split"),
         *("Lookup", "paragraph", "Paragraph"),
     )
 )
+_POSITIONS = frozenset(("begin", "end", "id", "sofa", "Id", "Type", "StartNode", "EndNode"))
 _FEATURES = ("value", "label", "kind", "category", "identifier", "type")
 
 
@@ -133,6 +136,24 @@ def _text_of(file: File, options: Options) -> tuple[Record, str]:
             ) from None  # fmt: skip
     evidence = "a GATE document" if xml.gate else "a UIMA CAS in XMI"
     return Record(text, mentions, file.name.rpartition(".")[0]), evidence
+
+
+def unread_of_xml(file: File, options: Options) -> tuple[Counter[str], set[str]]:
+    """The number of annotations by type that are not mentions, and the unread features of mentions."""
+    xml = _ParsedXml(file)
+    chosen = _chosen(xml, options, file.path)
+    mentions = {id(attributes) for _, attributes, _ in chosen}
+    kinds = Counter(
+        kind
+        for kind, attributes, _ in xml.annotations
+        if kind not in _TECHNICAL and id(attributes) not in mentions
+    )
+    features: set[str] = set()
+    for label, attributes, _ in chosen:
+        names = {name.rpartition(" ")[2]: value for name, value in attributes.items() if value}
+        read = next((name for name, value in names.items() if value == label), "")
+        features |= names.keys() - _POSITIONS - {read}
+    return kinds, features
 
 
 def _offsets(attributes: Mapping[str, str], xml: _ParsedXml) -> tuple[int, int]:
@@ -373,6 +394,11 @@ class Project:
     def _top(self) -> Path:
         root = Path(self.path)
         return root.parent if root.name in _LAYERS else root
+
+    def files(self) -> Iterator[File]:
+        """The files of the chosen documents."""
+        for _, name in self.chosen:
+            yield self._opened(name)
 
     def read(self, document: str, name: str, words: Interner) -> Record | Batch:
         """The sentences or the text of a document."""

@@ -72,10 +72,21 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
             which = int(documents[number])
             record["document"] = which if corpus.document_ids is None else corpus.document_ids[which]
         record |= record_of(number)
-        further = ((name, column[number]) for name, column in corpus.fields.items())
-        record |= {name: plain(value) for name, value in further if value is not None and name not in record}
+        further = ((name, plain(column[number])) for name, column in corpus.fields.items())
+        record |= {
+            name: value
+            for name, value in further
+            if value is not None and name not in record and not _would_be_read(name, value, record)
+        }
         lines.append(json.dumps(record, ensure_ascii=False, default=str))
     return ("\n".join(lines) + "\n").encode("utf-8")
+
+
+def _would_be_read(name: str, value: object, record: JsonRecord) -> bool:
+    """Whether a further field of this name would be read as words or mentions of the record."""
+    if name == "text":
+        return not record.get("tokens")  # beside which it is a further field
+    return name in _READ_AS and isinstance(value, list)
 
 
 def _with_tags(annotation: Annotation, scheme: str | None) -> Callable[[int], dict[str, object]]:
@@ -126,6 +137,7 @@ _TOKENS = ("tokens", "words", "sentence")
 _TAGS = ("tags", "ner_tags", "labels", "bio", "bio_tags", "ner", "iob")
 SPANS = ("spans", "entities", "ents", "label", "labels", "mentions", "annotations", "ner")
 _ANNOTATED = frozenset({*_TAGS, *SPANS})
+_READ_AS = frozenset({*_TOKENS, *_ANNOTATED})
 _LINE = "\x00line"  # a key that cannot occur in a record
 DOCUMENTS = ("document", "doc_id", "document_id")
 
@@ -146,13 +158,18 @@ class JsonRecords(Struct, eq=False):
     records: list[JsonRecord] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)  # skipped records, by the annotator's answer
     twofold: set[tuple[str, str]] = field(default_factory=set)  # a key that was read, another with the same
+    read: list[set[str]] = field(default_factory=list)  # the keys of each record whose content is read
+
+    @property
+    def left_out(self) -> list[str]:
+        """A note on the records that were left out, if any."""
+        total = len(self.lines) + self.refused.total()
+        return [refused_note(self.refused, total)] if self.refused else []
 
     @property
     def notes(self) -> list[str]:
-        """Notes on the records that were left out, and on annotations that were given twice."""
-        total = len(self.lines) + self.refused.total()
-        refusals = [refused_note(self.refused, total)] if self.refused else []
-        return [*refusals, *twofold_notes(self.twofold)]
+        """The same, and notes on annotations that were given twice."""
+        return [*self.left_out, *twofold_notes(self.twofold)]
 
 
 def twofold_notes(keys: Iterable[tuple[str, str]]) -> list[str]:
@@ -184,7 +201,8 @@ def read(source: File | Sequence[object], options: Options, *, name: str = "<rec
 def annotation_of(content: JsonRecords, options: Options, digest: str | None = None) -> Annotation:
     """The annotation of the gathered records."""
     batch, notes = batch_of(content, options), tuple(content.notes)
-    reading = Reading(content.path, digest, "jsonl", evidence=content.kind, notes=notes)
+    left_out = tuple(content.left_out)
+    reading = Reading(content.path, digest, "jsonl", evidence=content.kind, notes=notes, left_out=left_out)
     if batch.tags:
         return annotated(batch.corpus, batch.tags["only"], options, reading)
     mentions = batch.mentions["only"]
@@ -358,8 +376,7 @@ def _gather(content: JsonRecords, line: int, record: Mapping[str, object], optio
     content.kind = content.kind or kind
     if not content.kind or (kind != content.kind and not _fits(record, content.kind)):
         raise InputError(at(content.path, line, _wanted(record, content.kind)))
-    if len(_ANNOTATED.intersection(record)) > 1:
-        content.twofold |= _twofold(content, line, record, options)
+    content.read.append(_read_keys(content, line, record, options))
     content.lines.append(line)
     content.records.append(record)
     if content.kind == "text with spans of characters":
@@ -375,13 +392,38 @@ def _gather(content: JsonRecords, line: int, record: Mapping[str, object], optio
         _gather_tokens(content, line, record, options)
 
 
-def _twofold(content: JsonRecords, line: int, record: JsonRecord, options: Options) -> set[tuple[str, str]]:
-    """The key that is read, and each other key with the same mentions; other mentions are refused."""
+def _read_keys(content: JsonRecords, line: int, record: JsonRecord, options: Options) -> set[str]:
+    """The keys with the words and mentions of a record, and those that hold the same once more.
+
+    Other words and mentions are refused.
+    """
+    words = [key for key in _TOKENS if isinstance(record.get(key), list)]
+    for key in words[1:]:
+        if not _same_strings(record[words[0]], record[key]):
+            raise InputError(
+                at(content.path, line, f"{words[0]!r} and {key!r} of the record hold different tokens.\n"
+                   "Keep the tokens that are meant.")
+            )  # fmt: skip
     tagged = content.kind == "tokens with tags"
     spans = next((key for key in SPANS if isinstance(record.get(key), list)), None)
     read = tags_key(record) if tagged else spans
-    if read is None:
-        return set()
+    same = set()
+    if read is not None and len(_ANNOTATED.intersection(record)) > 1:
+        same = _twofold(content, line, record, options, read)
+        content.twofold |= same
+    text = {"text"} if content.kind == "text with spans of characters" else set()
+    return {*words, *text, *filter(None, [read]), *(key for _, key in same)}
+
+
+def _same_strings(tokens: Sequence[object], others: Sequence[object]) -> bool:
+    """Whether two lists hold the same tokens, as strings or as objects with their text."""
+    return [*map(_string, tokens)] == [*map(_string, others)]
+
+
+def _twofold(
+    content: JsonRecords, line: int, record: JsonRecord, options: Options, read: str
+) -> set[tuple[str, str]]:
+    """The key that is read, and each other key with the same mentions; other mentions are refused."""
     size = len(_first(record, _TOKENS, list) or ()) if content.kind.startswith("tokens") else None
     own = [*possible_mentions(record[read], size, options)]
     same = set()
@@ -418,7 +460,7 @@ def _wanted(record: Mapping[str, object], kind: str) -> str:
 def _gather_tokens(content: JsonRecords, line: int, record: JsonRecord, options: Options) -> None:
     strings: list[str] = []
     for token in _first(record, _TOKENS, list) or ():
-        string = token if isinstance(token, str) else _token_text(token)
+        string = _string(token)
         if not isinstance(string, str):
             raise InputError(
                 at(
@@ -441,7 +483,7 @@ def _gather_tokens(content: JsonRecords, line: int, record: JsonRecord, options:
     content.tags.append([_tag_name(content.path, line, tag, options) for tag in tags])
 
 
-def _token_text(token: object) -> object:
+def _string(token: object) -> object:
     return token.get("text") if isinstance(token, Mapping) else token
 
 
@@ -473,6 +515,13 @@ def _gather_text(content: JsonRecords, line: int, record: JsonRecord) -> None:
                 at(content.path, line, "a token ends after the text, which has "
                    f"{many(len(text), 'character')}.\nFix 'start' and 'end' of the tokens.")
             )  # fmt: skip
+        for token in listed:
+            start, end, string = token["start"], token["end"], token.get("text")
+            if isinstance(string, str) and string != text[start:end]:
+                raise InputError(
+                    at(content.path, line, f"the token {string!r} is {text[start:end]!r} in the text "
+                       f"[{start}, {end}).\nFix the text, or 'start' and 'end' of the tokens.")
+                )  # fmt: skip
         # White-space tokens are dropped: in a mention they would count as tokens without content.
         token_spans = [span for span in token_spans if text[slice(*span)].strip()]
     content.token_offsets.append(token_spans)
@@ -595,18 +644,17 @@ def _field(content: JsonRecords, key: str) -> Column:
 def _further(content: JsonRecords, options: Options) -> dict[str, Column]:
     """The fields that are neither read nor asked for, one value per record."""
     key = _document_key(content, options)
-    read = {"text", "unit", key, *options.fields.values()}
+    always = {"unit", key, *options.fields.values()}
 
-    def is_read(name: str, value: object) -> bool:
-        return name in read or (isinstance(value, list) and name in (*_TOKENS, *_TAGS, *SPANS))
-
-    def further(record: JsonRecord) -> JsonRecord:
-        named = {id_field(record)} - KEPT_IDS
+    def further(record: JsonRecord, own: set[str]) -> JsonRecord:
+        read = {*always, *own, *({id_field(record)} - KEPT_IDS)}
         return {
-            name: value for name, value in record.items() if name not in named and not is_read(name, value)
+            name: value
+            for name, value in record.items()
+            if name not in read and not (name in _READ_AS and value == [])
         }
 
-    return columns_of([further(record) for record in content.records])
+    return columns_of([further(*pair) for pair in zip(content.records, content.read, strict=True)])
 
 
 def _document_key(content: JsonRecords, options: Options) -> str | None:

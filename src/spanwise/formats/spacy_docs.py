@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from spanwise.formats._sentences import (
     scores_by_sentence,
     tokens_for,
 )
+from spanwise.formats.holding import listed
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, SpanGroup
@@ -233,6 +235,37 @@ def _scores_of_ents(doc: Doc) -> list[float]:
     }
     keys = [(span.start, span.end, span.label) for span in doc.ents]
     return [by_span[key] for key in keys] if set(keys) == set(by_span) else []
+
+
+def unread_of_docs(source: File, options: Options) -> Iterator[str]:
+    """Descriptions of what documents hold beside their words, sentences and mentions."""
+    docs = _docs(source, "reference", options.limits)
+    group = str(options.tag_column) if options.tag_column is not None else _group(docs)
+    layers = {name: None for name in _LAYERS if any(doc.has_annotation(name) for doc in docs)}
+    if layers:
+        yield listed([*layers], "further layer") + " of tokens"
+    spaced = sum(any(not token.whitespace_ for token in doc[:-1]) for doc in docs)
+    if spaced:
+        yield f"the white space of {many(spaced, 'text')}"
+    others: Counter[str] = Counter()
+    for doc in docs:
+        read = {group, "sc"} if group == "ents" and _scores_of_ents(doc) else {group}
+        spans = {"ents": len(doc.ents), **{name: len(own) for name, own in doc.spans.items()}}
+        others.update({name: number for name, number in spans.items() if number and name not in read})
+    for name, number in others.items():
+        yield f"{many(number, 'span')} of the group {name!r}"
+    listed_spans = [span for doc in docs for span in (doc.ents if group == "ents" else doc.spans[group])]
+    identifiers = sum(bool(span.kb_id or span.ent_id) for span in listed_spans)
+    if identifiers:
+        yield many(identifiers, "identifier") + " of mentions"
+    if categories := sum(len(doc.cats) for doc in docs):
+        yield many(categories, "label") + " of texts"
+    data = {str(key[1] if isinstance(key, tuple) else key): None for doc in docs for key in doc.user_data}
+    if further := [name for name in data if name != _STORED]:
+        yield listed(further, "further field")
+
+
+_LAYERS = ("TAG", "POS", "MORPH", "LEMMA", "DEP")  # annotation of tokens
 
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:

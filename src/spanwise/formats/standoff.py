@@ -63,18 +63,20 @@ class BratFiles(Struct):
         return cls(units, f"{len(paths):,} .ann files with their .txt", None)
 
     @property
+    def left_out(self) -> list[str]:
+        """The note on lines that are not mentions."""
+        kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(self.others.items()))
+        return [f"lines that are not mentions were left out: {kinds}"] if kinds else []
+
+    @property
     def notes(self) -> list[str]:
-        """The notes for the `Reading`."""
-        notes = []
-        if self.others:
-            kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(self.others.items()))
-            notes.append(f"lines that are not mentions were left out: {kinds}")
-        if self.differing:
-            notes.append(
-                f"{len(self.differing):,} mentions quote text that differs from the file, "
-                f"first {self.differing[0]}"
-            )
-        return notes
+        """The other notes for the `Reading`."""
+        if not self.differing:
+            return []
+        return [
+            f"{len(self.differing):,} mentions quote text that differs from the file, "
+            f"first {self.differing[0]}"
+        ]
 
 
 def ann_files(file: File) -> list[Path]:

@@ -81,12 +81,25 @@ def table_annotation(
 
 def _further(table: TableColumns, options: Options) -> dict[str, Column]:
     """The columns that are not read, one value per sentence."""
-    known = {*_TOKENS, *TABLE_TAGS, *TABLE_SPANS, *_SENTENCES, *_DOCUMENTS}
-    read = {str(name).lower() for name in (options.token_column, options.tag_column)}
-    read |= {key.lower() for key in (_id_column({name.lower(): name for name in table}),) if key} - KEPT_IDS
-    others = [name for name in table if name.lower() not in known | read]
+    columns = {name.lower(): name for name in table}
+    read = {str(_id_column(columns))} - KEPT_IDS
+    read |= {next((columns[name] for name in _DOCUMENTS if name in columns), "")}
+    token, mentions = _words_and_mentions(columns, options, "")
+    read |= {token, mentions}
+    if mentions.lower() not in TABLE_SPANS and isinstance(table[token][0], str):  # a row is a token
+        read |= {next(columns[name] for name in _SENTENCES if name in columns)}
+    others = [name for name in table if name not in read]
     rows = zip(*(table[name] for name in others), strict=True)
     return columns_of([dict(zip(others, row, strict=True)) for row in rows])
+
+
+def _words_and_mentions(columns: Mapping[str, str], options: Options, path: str) -> tuple[str, str]:
+    """The column with the tokens or the text, and the one with the spans or tags."""
+    token = _column(columns, _TOKENS, options.token_column, path, "tokens")
+    spans = next((columns[name] for name in TABLE_SPANS if name in columns), None)
+    if spans is not None and options.tag_column is None:
+        return token, spans
+    return token, _column(columns, TABLE_TAGS, options.tag_column, path, "tags")
 
 
 def whole_rows(table: Mapping[str, Sequence[object]], options: Options, path: str) -> int:
@@ -118,6 +131,8 @@ def table_units(
         raise InputError(at(path, None, f"row {missing + 1} has no {token!r}.\nFill it in."))
     spans = next((columns[name] for name in TABLE_SPANS if name in columns), None)
     listed = not isinstance(table[token][0], str)
+    if listed:
+        _refuse_other_tokens(table, token, columns, path)
     sentence = next((columns[name] for name in _SENTENCES if name in columns), None)
     if spans is not None and options.tag_column is None:
         units = _of_spans(table, token, spans, columns, path)
@@ -266,6 +281,20 @@ def _of_spans(
         known = scores if any(map(isfinite, scores)) else ()
         units.append(Record(text, parsed, name, document, scores=known))
     return units
+
+
+def _refuse_other_tokens(table: TableColumns, token: str, columns: Mapping[str, str], path: str) -> None:
+    """Refuse a table in which another column holds other tokens of the same sentences."""
+    for name in {*_TOKENS} & columns.keys() - {token.lower()}:
+        rows = enumerate(zip(table[token], table[columns[name]], strict=True), start=1)
+        for number, (tokens, others) in rows:
+            if isinstance(others, str) or not hasattr(others, "__iter__"):
+                break  # not a list for each sentence
+            if [*tokens] != [*others]:
+                raise InputError(
+                    at(path, None, f"{token!r} and {columns[name]!r} of row {number} hold different tokens.\n"
+                       "Keep the column that is meant.")
+                )  # fmt: skip
 
 
 def _refuse_other_mentions(
@@ -546,7 +575,10 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
                 columns["ner_tags"] = encode(annotation.mentions, corpus.lengths, scheme or "IOB2").lists()
         except InputError:
             columns["spans"] = _spans(annotation)
-    further = {name: [plain(value) for value in column] for name, column in corpus.fields.items()}
+    # Beside tokens, a text is a further field; other columns would be read as words or mentions.
+    taken = {*_TOKENS, *TABLE_TAGS, *TABLE_SPANS} - ({"text"} if "tokens" in columns else set())
+    fields = {name: column for name, column in corpus.fields.items() if name.lower() not in taken}
+    further = {name: [plain(value) for value in column] for name, column in fields.items()}
     stream = io.BytesIO()
     parquet.write_table(arrow.table({**_typed(arrow, further), **columns}), stream)
     return stream.getvalue()
