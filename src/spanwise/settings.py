@@ -194,7 +194,7 @@ _COMPUTE = (
     Setting(
         "confidence", f"confidence level of the intervals (default: {CONFIDENCE})",
         default=CONFIDENCE, toml=float,
-        bounds=(lambda value: 0.5 <= value < 1, "at least 0.5 and below 1"),
+        bounds=(lambda value: value >= 0.5 and (1 + value) / 2 < 1, "at least 0.5 and below 1"),
         signed=lambda kept: f"conf:{kept.confidence}",
     ),
     Setting(
@@ -261,7 +261,8 @@ _COMPUTE = (
     ),
     Setting(
         "align", "what to do if the tokens of predictions and gold differ (default: strict, an error)",
-        default="strict", choices=("strict", "position", "characters", "diff"), toml=str,
+        default="strict", choices=("strict", "position", "characters", "diff"),
+        noun="way to align", toml=str,
         signed=lambda kept: f"align:{kept.align}",
     ),
 )  # fmt: skip
@@ -297,7 +298,8 @@ _READ = (
         metavar="COLUMN", toml=int | str,
     ),
     Setting(
-        "separator", "what separates columns (default: detected)", choices=("tab", "blank"), toml=str
+        "separator", "what separates columns (default: detected)", choices=("tab", "blank"),
+        noun="separator", toml=str,
     ),
     Setting(
         "scheme", "the tag scheme, as 'list schemes' names it, or bare or token for tasks without labels",
@@ -305,7 +307,7 @@ _READ = (
     ),
     Setting(
         "repair", "what to do with impossible tags (default: conlleval; none: an error)",
-        usual="conlleval", choices=("conlleval", "discard", "none"), toml=str,
+        usual="conlleval", choices=("conlleval", "discard", "none"), noun="repair", toml=str,
         signed=lambda kept: f"repair:{kept.repair}",
     ),
     Setting(
@@ -313,11 +315,11 @@ _READ = (
     ),
     Setting(
         "duplicates", "what to do with a mention that occurs twice (default: error)",
-        choices=("error", "drop"), toml=str,
+        choices=("error", "drop"), noun="way to treat duplicates", toml=str,
     ),
     Setting(
         "labels", "the tags that numbers stand for, in order: O,B-PER,I-PER", type=listed,
-        metavar="TAG,TAG", toml=list[object],
+        metavar="TAG,TAG", toml=list[str],
     ),
     Setting(
         "documents", "the field that names a sentence's document; none: ignore documents",
@@ -351,7 +353,7 @@ _READ = (
     ),
     # These have no flags: --attribute sets them.
     Setting("columns", toml=dict[str, object]),
-    Setting("fields", toml=dict[str, object]),
+    Setting("fields", toml=dict[str, str]),
 )  # fmt: skip
 
 # The settings of `evaluate` and `read`, by group.

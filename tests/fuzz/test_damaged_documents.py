@@ -58,7 +58,11 @@ CHANGES: dict[str, tuple[Callable[[Any], object], str]] = {
     ),
     "a confidence above 1": (
         lambda d: d["settings"].__setitem__("confidence", 1.95),
-        "$.settings.confidence: 1.95 is not between 0 and 1",
+        "$.settings.confidence: 1.95 must be at least 0.5 and below 1",
+    ),
+    "a confidence that no interval has": (
+        lambda d: d["settings"].__setitem__("confidence", 1e-308),
+        "$.settings.confidence: 1e-308 must be at least 0.5 and below 1",
     ),
     "a mention that ends before it starts": (
         lambda d: d["sentences"][0]["gold"][0].__setitem__("end", -1),
@@ -89,6 +93,16 @@ def test_a_comparison_of_something_that_is_no_rate_of_leaks_is_refused(tmp_path:
     with pytest.raises(InputError) as caught:
         spanwise.load(tmp_path / "t.json")
     assert "$.comparisons[0].scores[0].path: there is no rate of leaks called 'overall'" in str(caught.value)
+
+
+@pytest.mark.parametrize("score", [0.0, 1.0])
+def test_systems_that_are_sure_of_a_suspect_are_no_contradiction(score: float, tmp_path: Path) -> None:
+    """The confidence of evidence is no level: a score of 1 for the proposal makes it 0."""
+    kinds = {json.loads(data)["kind"]: data for data in documents.originals()}
+    document = json.loads(kinds["suspects"])
+    document["suspects"][0]["evidence"]["confidence"] = score
+    (tmp_path / "t.json").write_text(json.dumps(document), encoding="utf-8")
+    assert spanwise.load(tmp_path / "t.json").to_dict()["suspects"][0]["evidence"]["confidence"] == score
 
 
 Keys = tuple[str | int, ...]

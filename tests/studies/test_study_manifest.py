@@ -10,6 +10,7 @@ from study_files import MANIFEST
 
 from spanwise.errors import InputError
 from spanwise.studies import Manifest, read_manifest
+from spanwise.studies.run import check_settings
 
 
 def read(tmp_path: Path, text: str) -> Manifest:
@@ -112,6 +113,17 @@ def test_an_unknown_key_is_reported_with_its_line_and_the_closest_known_one(tmp_
         ("[datasets.north]", "[datasets.mean]", "'mean' cannot be a name."),
         ("[systems.rules]", '[systems."a/b"]', "'a/b' cannot be a name."),
         ("attributes", "columns = {token = 1.5}\nattributes", "the column 'token' must be a number"),
+        ("resamples = 50", "labels = [1]", "study.toml:3: 'labels' must be a list of texts, not [1]."),
+        ("resamples = 50", "runs = [1.5]", "study.toml:3: 'runs' must be a list of numbers or texts"),
+        ("resamples = 50", "fields = {a = [1]}", "study.toml:3: 'fields' must be a table of texts"),
+        ("resamples = 50", "buckets = {a = 1}", "study.toml:3: 'buckets' of 'a' must be text"),
+        ("resamples = 50", 'scheme = "x"', "study.toml:3: no scheme is called 'x'."),
+        ("resamples = 50", 'format = "x"', "study.toml:3: no format is called 'x'."),
+        ("resamples = 50", 'repair = "x"', "study.toml:3: no repair is called 'x'."),
+        ("resamples = 50", 'separator = "x"', "study.toml:3: no separator is called 'x'."),
+        ("resamples = 50", 'duplicates = "x"', "study.toml:3: no way to treat duplicates is called 'x'."),
+        ("resamples = 50", 'align = "x"', "study.toml:3: no way to align is called 'x'."),
+        ('test = "north/test.txt"', 'test = "t"\nscheme = "x"', "study.toml:8: no scheme is called 'x'."),
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_reported_with_its_position(
@@ -119,6 +131,27 @@ def test_a_wrong_value_is_reported_with_its_position(
 ) -> None:
     assert old in MANIFEST
     refuse(tmp_path, MANIFEST.replace(old, new), "study.toml", expected)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("cross = [1]", "cross holds 1, but must be a list of pairs of attributes."),
+        ('cross = ["nope,label"]', "no attribute is called 'nope'."),
+        ("weights = [1]", "no credit is called '1'."),
+        ('weights = "LABEL=a"', "the credit 'LABEL=a' begins with 'LABEL', which is not an outcome."),
+        ('unit = "x"', "unit is 'x', but must be 'sentence', 'document' or 'block:N'."),
+        ('buckets = {entity_length = "x"}', "no bucketing is called 'x'."),
+        ('score = "x"', "no score of a study is called 'x'."),
+    ],
+)
+def test_a_setting_that_names_nothing_is_reported_with_its_position(
+    tmp_path: Path, line: str, expected: str
+) -> None:
+    manifest = read(tmp_path, MANIFEST.replace("resamples = 50", line))
+    with pytest.raises(InputError) as caught:
+        check_settings(manifest)
+    assert str(caught.value).startswith(f"{manifest.path}:3: {expected}")
 
 
 def test_an_error_about_a_system_without_predictions_says_what_to_add(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import UNSET, Struct
 
 from spanwise.document import MOST, Document
+from spanwise.document.dataset import SuspectEvidence
 from spanwise.document.evaluation import (
     DatasetRuns,
     Evaluation,
@@ -20,9 +21,11 @@ from spanwise.document.evaluation import (
     UnitCounts,
 )
 from spanwise.document.scores import BucketLeads, Comparison, Confusion, SystemScores
+from spanwise.settings import SETTINGS
 
 Fault = tuple[str, str]  # the path inside the document, and what is wrong there
 
+_is_level, _LEVELS = SETTINGS["confidence"].bounds or (bool, "")  # levels of intervals
 _APART = ("sentences", "units", "mentions")  # checked by their own rules
 
 
@@ -140,8 +143,9 @@ def _of_parts(value: object, path: str) -> Iterator[Fault]:
             inner = getattr(value, field)
             if field == "path" and inner == ():
                 yield f"{path}.path", "the path of a score is empty"
-            if field == "confidence" and isinstance(inner, float) and not 0 < inner < 1:
-                yield f"{path}.confidence", f"{inner:g} is not between 0 and 1"
+            is_level = field == "confidence" and not isinstance(value, SuspectEvidence)
+            if is_level and isinstance(inner, float) and not _is_level(inner):
+                yield f"{path}.confidence", f"{inner:g} must be {_LEVELS}"
             if inner is not UNSET and field not in _APART:
                 yield from _of_parts(inner, f"{path}.{field}")
     elif isinstance(value, Mapping):

@@ -433,10 +433,10 @@ class Choices(Struct, frozen=True, eq=False):
                 'Write it like {"entity_length": "1,2,3"}.'
             )
         custom = _unregistered(_listed(attributes))
-        crosses = _crosses(cross, custom)
+        crosses = crosses_of(cross, custom)
         return cls(
             matcher=MATCHERS.find(matcher),
-            credits=_credits(weights),
+            credits=credits_of(weights),
             attributes=_with_crossed(
                 attributes, [custom.get(name, name) for pair in crosses for name in pair]
             ),
@@ -560,7 +560,8 @@ def betas(beta: float | Sequence[float], primary: str) -> tuple[float, ...]:
     return tuple(sorted(value for name, value in chosen.items() if name not in RATES))
 
 
-def _credits(weights: str | Credit | Sequence[str | Credit]) -> dict[str, Credit]:
+def credits_of(weights: str | Credit | Sequence[str | Credit]) -> dict[str, Credit]:
+    """The chosen credits by name."""
     listed = [weights] if isinstance(weights, str | Credit) else list(weights)
     credits = {}
     for weight in listed:
@@ -584,9 +585,10 @@ def _unregistered(attributes: Sequence[str | Attribute]) -> dict[str, str | Attr
     return {choose([attribute])[0].name: attribute for attribute in unregistered}
 
 
-def _crosses(
-    cross: Sequence[tuple[str, str]], custom: Mapping[str, str | Attribute]
+def crosses_of(
+    cross: Sequence[tuple[str, str]], custom: Mapping[str, str | Attribute] = {}
 ) -> list[tuple[str, str]]:
+    """The names of the attributes to cross; `custom` are those that are in no registry."""
     crosses = []
     for left, right in map(_pair, [cross] if isinstance(cross, str) else cross):
         first, second = (choose([custom.get(name, name)])[0] for name in (left, right))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -187,9 +188,14 @@ def _filled(rows: Iterable[Sequence[str]], names: Sequence[str], read: set[int])
     found: dict[str, None] = {}
     for row in rows:
         for at, (name, value) in enumerate(zip(names, row, strict=False)):
-            if at not in read and value.strip() not in _EMPTY:
+            if at not in read and not _is_empty(value):
                 found[name] = None
     return found
+
+
+def _is_empty(value: str) -> bool:
+    """Whether a cell says nothing; WebAnno lists a value for each annotation, numbered as in `*[1]|*[2]`."""
+    return all(re.sub(r"\[\d+\]$", "", part).strip() in _EMPTY for part in value.split("|"))
 
 
 def _numbered(kinds: Counter[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations, product
 from os import PathLike
 from pathlib import Path
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from spanwise.corpus import Annotation
 from spanwise.document.scores import PRIMARY_OF
 from spanwise.errors import ChoiceError, InputError, at, unknown
-from spanwise.formats import ReadKeywords, hierarchy_of, read_text, read_toml, with_rules
+from spanwise.formats import FORMATS, ReadKeywords, hierarchy_of, options_of, read_text, read_toml, with_rules
 from spanwise.labels import RULES
 from spanwise.placement import checked, place_keywords
 from spanwise.settings import SETTINGS as DECLARED
@@ -42,7 +42,7 @@ TOP: dict[str, object] = {
     "name": str,
     "order": str,
     "predictions": str,
-    "runs": list[object],
+    "runs": list[int | str],
     "datasets": dict[str, object],
     "systems": dict[str, object],
     "compare": list[object],
@@ -65,7 +65,7 @@ SYSTEM: dict[str, object] = {
     "predictions": str | list[object],
     "answers": str | dict[str, object],
     "factors": dict[str, object],
-    "runs": list[object],
+    "runs": list[int | str],
     "train": dict[str, object],
     "command": list[object],
 }
@@ -88,6 +88,16 @@ _WORDS = {
     int: "a whole number",
     float: "a number with a point",
     bool: "true or false",
+    list[str]: "a list of texts",
+    list[int | str]: "a list of numbers or texts",
+    dict[str, str]: "a table of texts",
+}
+
+
+# How to find what these keys name.
+_NAMED: dict[str, Callable[[Any], object]] = {
+    "format": FORMATS.find,
+    "scheme": lambda name: options_of(scheme=name),
 }
 
 
@@ -287,19 +297,19 @@ class _Check(Struct, frozen=True):
                 convert(value, types[key])
             except ValidationError:
                 kinds = get_args(types[key]) if isinstance(types[key], UnionType) else (types[key],)
-                expected = " or ".join(_WORDS[get_origin(kind) or kind] for kind in kinds)
+                expected = " or ".join(_WORDS.get(kind) or _WORDS[get_origin(kind) or kind] for kind in kinds)
                 raise self.error((*where, key), f"{key!r} must be {expected}, not {value!r}.") from None
-            if types is TOP and key in SETTINGS and key in DECLARED:
-                self.value(key, value)
+            if key in DECLARED and (types is TOP or key in READING):
+                self.value(_NAMED.get(key, DECLARED[key].check), value, (*where, key))
 
-    def value(self, key: str, value: object) -> None:
+    def value(self, check: Callable[[Any], object], value: object, where: tuple[str, ...]) -> None:
         """Raise an error, with the line if there is one, for a value that `evaluate` would reject."""
         try:
-            DECLARED[key].check(value)
+            check(value)
         except ChoiceError as error:
             if not self.text:
                 raise
-            raise self.error((key,), str(error)) from None
+            raise self.error(where, str(error)) from None
 
     def hierarchy(self, settings: Options) -> Options:
         """The settings, with a hierarchy of labels read from its file."""
@@ -548,6 +558,8 @@ def _line(text: str, keys: tuple[str, ...]) -> int | None:
     for number in range(start, len(lines)):
         if re.match(rf"\s*[\"']?{re.escape(keys[-1])}[\"']?\s*[.=]", lines[number]):
             return number + 1
+    if len(keys) > 1 and not start:  # in a table that is written in one line
+        return _line(text, keys[:-1])
     return start + 1 if start else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache, partial, reduce
 from itertools import groupby
 from operator import or_
@@ -24,7 +25,7 @@ from spanwise.engines import Engine, release_freed_memory
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many, unknown
 from spanwise.evaluation import ignore_progress, parts_of
 from spanwise.evaluation.blocks import ReadLabels
-from spanwise.evaluation.choices import betas
+from spanwise.evaluation.choices import betas, block_size, credits_of, crosses_of
 from spanwise.evaluation.prepared import PartedDataset, PreparedDataset, ReadGold, ReadSystems
 from spanwise.formats import File, Reader, ReadKeywords, read_words, refuse_merged, rules_of
 from spanwise.labels import MissingLabel
@@ -80,7 +81,7 @@ class CellTask(Struct, frozen=True, eq=False):
 
 
 def check_settings(manifest: Manifest) -> None:
-    """Check attributes, matcher, score and buckets before any file is opened.
+    """Check settings that name something, such as attributes, before any file is opened.
 
     Raises:
         InputError: one of them is unknown; the message names its location in the manifest.
@@ -89,28 +90,37 @@ def check_settings(manifest: Manifest) -> None:
     from spanwise.attributes import ATTRIBUTES, choose
     from spanwise.matching import MATCHERS
 
-    try:
+    settings = manifest.settings
+    with _located(manifest, "attributes"):
         _attributes(manifest)
-    except ChoiceError as error:
-        raise InputError(at(manifest.location("attributes"), None, str(error))) from None
-    try:
-        MATCHERS.find(manifest.settings.get("matcher", "fair"))
-    except ChoiceError as error:
-        raise InputError(at(manifest.location("matcher"), None, str(error))) from None
-    score = manifest.settings.get("score", "f1")
-    if score not in CHOOSABLE:
-        wrong = unknown("score of a study", score, CHOOSABLE)
-        raise InputError(at(manifest.location("score"), None, str(wrong)))
-    family = manifest.settings.get("family", FAMILIES[0])
-    if family not in FAMILIES:
-        wrong = unknown("family of tests", family, FAMILIES)
-        raise InputError(at(manifest.location("family"), None, str(wrong)))
-    for name, how in manifest.settings.get("buckets", {}).items():
-        try:
+    with _located(manifest, "cross"):
+        crosses_of(settings.get("cross", ()))
+    with _located(manifest, "matcher"):
+        MATCHERS.find(settings.get("matcher", "fair"))
+    with _located(manifest, "weights"):
+        credits_of(settings.get("weights", ()))
+    with _located(manifest, "unit"):
+        block_size(settings.get("unit"))
+    for key, noun, names in (
+        ("score", "score of a study", CHOOSABLE),
+        ("family", "family of tests", FAMILIES),
+    ):
+        with _located(manifest, key):
+            if key in settings and settings[key] not in names:
+                raise unknown(noun, settings[key], names)
+    for name, how in settings.get("buckets", {}).items():
+        with _located(manifest, "buckets", name):
             choose([name]) if ":" in name else ATTRIBUTES.find(name)
             buckets.parse(how)
-        except ChoiceError as error:
-            raise InputError(at(manifest.location("buckets", name), None, str(error))) from None
+
+
+@contextmanager
+def _located(manifest: Manifest, *keys: str) -> Iterator[None]:
+    """In this context, report a choice that does not exist as an error at its key in the manifest."""
+    try:
+        yield
+    except ChoiceError as error:
+        raise InputError(at(manifest.location(*keys), None, str(error))) from None
 
 
 def _attributes(manifest: Manifest) -> list[Attribute]:
@@ -513,12 +523,12 @@ def run_cells(
     plan = plan_of(list(waiting.datasets.values()), cells)
     report_plan(plan, progress)
     if results:
-        progress(f"{len(results)} of {len(tasks)} cells are taken from the cache")
+        progress(f"{len(results)} of {many(len(tasks), 'cell')} are taken from the cache")
     steps("read", 0, len(tasks) - len(results))
     fresh = waiting.total()
     steps("read", len(fresh), len(fresh))
     if fresh:
-        progress(f"all files of {len(fresh)} cells can be read")
+        progress(f"all files of {many(len(fresh), 'cell')} can be read")
         _prepare(cache, progress)
     score = SCORES[manifest.settings.get("score", "f1")]
     for number, (task, result) in enumerate(zip(fresh, waiting.computed(), strict=True), start=1):
