@@ -10,6 +10,7 @@ import json
 import os
 import pkgutil
 import re
+import sys
 import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -17,19 +18,13 @@ from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
+
+from _documents import attributes, calls, example
+from _public import INNER, MODULES
 
 import spanwise
 
-# The modules with a public Python interface, in the order in which data flows through them.
-ROOMS = (
-    "evaluation", "metric", "description", "studies", "gates", "formats", "corpus", "schemes", "alignment",
-    "matching",
-    "attributes", "buckets", "credits", "scores", "table", "uncertainty", "statistics", "diagnosis",
-    "findings", "explanation", "engines", "interpreteval", "demo", "reproduction", "reports",
-    "reports.outlets", "compat.evaluate", "compat.conlleval", "compat.nervaluate", "compat.spacy",
-    "scorers", "scorers.dspy", "scorers.lm_eval", "citations", "registry", "errors",
-)  # fmt: skip
 ROOT = Path(__file__).resolve().parents[1]
 SECTION = re.compile(r"^(Args|Returns|Raises|Examples|References|Yields):\s*(.*)$")
 
@@ -52,7 +47,7 @@ def write(folder: Path) -> None:
     """Write all generated pages to `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     explained_keys.cache_clear()
-    pages = {"commands": commands(), "names": names(), **{f"api-{room}": api(room) for room in ROOMS}}
+    pages = {"commands": commands(), "names": names(), **{f"api-{room}": api(room) for room in MODULES}}
     pages["api"] = api_index()
     pages["api-documents"] = api_documents()
     pages["keys"] = keys()
@@ -256,21 +251,26 @@ def api_index() -> Iterator[str]:
     """Every public name of the package itself, in full, and a list of the modules."""
     yield "# Python\n"
     yield "These are the names of the package itself. {doc}`api-documents` lists what results are made of,"
-    yield "attribute by attribute; the modules below contain the rest.\n"
+    yield "attribute by attribute; the modules below contain the rest. What these pages list is public; anything"
+    yield "else serves the package itself and may change in any release.\n"
     for name, thing in PUBLIC.items():
         yield f"## `spanwise.{name}`\n"
         yield from described(f"spanwise.{name}", thing)
     yield "\n```{toctree}\n:maxdepth: 1\n\napi-documents"
-    yield from (f"api-{room}" for room in ROOMS)
+    yield from (f"api-{room}" for room in MODULES)
     yield "```"
 
 
 def api_documents() -> Iterator[str]:
     """Every type that documents are made of, with its attributes and methods."""
+    script = (ROOT / "docs" / "reference" / "documents.py").read_text(encoding="utf-8")
     yield "# Documents and their parts\n"
     yield "A {py:class}`Result <spanwise.Result>` of `spanwise.evaluate` is made of the parts below."
-    yield '`result["crf"]` is a `SystemScores`, and its `exact.overall.f1` a number. Attributes have the'
-    yield "names of the keys of the JSON document; optional ones that are missing are false.\n"
+    yield '`result["small"]` is a `SystemResult`, and its `exact.overall.f1` a number. Attributes have the'
+    yield "names of the keys of the JSON document; optional ones that are missing are false. The examples,"
+    yield "and those of methods on the other pages, read the documents of this script, which runs in an empty"
+    yield "folder; dots stand for what is inside a part or does not fit.\n"
+    yield f"```python\n{script}```\n"
     for name, kind in sorted(document_types().items()):
         if kind in PUBLIC.values():
             continue
@@ -288,12 +288,17 @@ def package_names() -> dict[str, Any]:
 PUBLIC = package_names()
 
 
+def known_as(kind: type) -> str:
+    """The name of a class in the package, or else its own."""
+    return next((name for name, thing in PUBLIC.items() if thing is kind), kind.__name__)
+
+
 def document_types() -> dict[str, type]:
     """The types in the schema of all documents, by name."""
     from spanwise import document
     from spanwise.document.loading import schema
 
-    wanted = {*schema()["$defs"], "Document"}
+    wanted = {*schema()["$defs"], "Document", "ScoreGrid", "SystemResult"}
     modules = [document] + [
         import_module(f"spanwise.document.{module.name}")
         for module in pkgutil.iter_modules(document.__path__)
@@ -303,24 +308,29 @@ def document_types() -> dict[str, type]:
 
 
 def api(room: str) -> Iterator[str]:
-    """The functions, classes and registries of one module, with their signatures and docstrings."""
-    module = import_module(f"spanwise.{room}")
+    """The public functions, classes and registries of one module, with their signatures and docstrings."""
+    module = imported(f"spanwise.{room}")
     yield f"# `spanwise.{room}`\n\n{escaped(inspect.getdoc(module) or '')}\n"
-    for name in public(module):
+    for name in MODULES[room].split():
         thing = getattr(module, name)
-        if isinstance(thing, TypeVar):
-            continue
         yield f"## `{name}`\n"
-        if not inspect.isclass(thing) and not inspect.isroutine(thing):
-            yield from directive("data", f"spanwise.{room}.{name}", "", constant(module, name))
-            continue
-        if thing in PUBLIC.values():  # a name of the package, which has its place on the page of the package
-            known = next(path for path, other in PUBLIC.items() if other is thing)
-            yield f"{{py:obj}}`spanwise.{known}`\n"
-        elif thing.__module__.startswith("spanwise.document"):
-            yield f"{{py:obj}}`{thing.__module__}.{thing.__name__}`\n"
-        else:
+        if inspect.isclass(thing) or inspect.isroutine(thing):
             yield from described(f"spanwise.{room}.{name}", thing)
+        else:
+            yield from directive("data", f"spanwise.{room}.{name}", "", constant(module, name))
+
+
+def imported(name: str) -> ModuleType:
+    """A module; packages that it needs and that are not installed are stood in for."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as missing:
+        from sphinx.ext.autodoc.mock import mock
+
+        with mock([str(missing.name).partition(".")[0]]):
+            module = imported(name)
+        sys.modules.pop(name, None)  # others must find the package missing
+        return module
 
 
 def constant(module: ModuleType, name: str) -> Iterator[str]:
@@ -338,18 +348,6 @@ def constant(module: ModuleType, name: str) -> Iterator[str]:
         yield f"{escaped(capital(said[1]))}."
 
 
-def public(module: ModuleType) -> list[str]:
-    """The public names of a module: its `__all__`, or else the names without underscore that it defines."""
-    listed = getattr(module, "__all__", None)
-    if listed is not None:
-        return sorted(listed)
-    return [
-        name
-        for name, thing in vars(module).items()
-        if not name.startswith("_") and getattr(thing, "__module__", None) == module.__name__
-    ]
-
-
 def described(path: str, thing: Any) -> Iterator[str]:
     """A function or class as an object of the inventory; that of a class holds its attributes and methods."""
     if not inspect.isclass(thing):
@@ -357,7 +355,20 @@ def described(path: str, thing: Any) -> Iterator[str]:
         return
     kind = "exception" if issubclass(thing, BaseException) else "class"
     constructed = written(thing) if inspect.isfunction(vars(thing).get("__init__")) else ""
-    yield from directive(kind, path, constructed, [*sections(own_doc(thing)), *members(path, thing)])
+    fields = [name for name in fields_of(thing) if name not in inner(thing)]
+    shown = attributes(thing, fields) if thing.__module__.startswith("spanwise.document") else ()
+    lines = [*sections(own_doc(thing)), *shown, *members(path, thing)]
+    yield from directive(kind, path, constructed, lines)
+
+
+def fields_of(kind: type) -> tuple[str, ...]:
+    """The fields of a class in order."""
+    return getattr(kind, "__struct_fields__", None) or tuple(getattr(kind, "__dataclass_fields__", ()))
+
+
+def inner(kind: type) -> set[str]:
+    """The members of a class that are not public."""
+    return {name for base in kind.__mro__ for name in INNER.get(known_as(base), "").split()}
 
 
 def own_doc(kind: type) -> str:
@@ -366,41 +377,55 @@ def own_doc(kind: type) -> str:
 
 
 def members(path: str, kind: type) -> Iterator[str]:
-    """The fields, properties and methods of a class; those that all documents have, for a result only."""
-    from spanwise.document import Document
-
+    """The public fields, properties and methods of a class, with those of all documents for a result."""
     explained = explained_keys()
-    fields = getattr(kind, "__struct_fields__", None) or tuple(getattr(kind, "__dataclass_fields__", ()))
+    hidden, fields = inner(kind), fields_of(kind)
     types = {
         name: text
         for base in reversed(kind.__mro__)
         for name, text in vars(base).get("__annotations__", {}).items()
     }
     for field in fields:
+        if field in hidden:
+            continue
         text = explained.get((kind.__name__, field), "")
         lines = [f":type: {types[field]}", "", *([f"{escaped(capital(text))}."] if text else [])]
         yield from directive("attribute", f"{path}.{field}", "", lines)
-    inherited = (
-        [] if not issubclass(kind, Document) or path != "spanwise.Result" else list(vars(Document).items())
-    )
-    own = vars(kind)
-    for member, thing in [*own.items(), *(row for row in inherited if row[0] not in own)]:
-        function = getattr(thing, "__func__", thing)
-        if member.startswith("_") or member in fields:
+    for member, thing in methods(kind).items():
+        if member in hidden or member in fields:
             continue
-        getter = thing.fget if isinstance(thing, property) else getattr(thing, "func", None)
+        function = getattr(thing, "__func__", thing)
+        shown = [*sections(inspect.getdoc(thing) or ""), *called(kind, member)]
         if isinstance(thing, property | cached_property):
+            getter = thing.fget if isinstance(thing, property) else thing.func
             given = inspect.signature(getter).return_annotation if getter else ""
-            lines = [*([f":type: {given}"] if isinstance(given, str) else []), ""]
-            yield from directive(
-                "property", f"{path}.{member}", "", [*lines, *sections(inspect.getdoc(thing) or "")]
-            )
+            lines = [*([f":type: {given}"] if isinstance(given, str) else []), "", *shown]
+            yield from directive("property", f"{path}.{member}", "", lines)
         elif inspect.isfunction(function):
             how = {classmethod: ":classmethod:", staticmethod: ":staticmethod:"}.get(type(thing))
-            lines = [*([how, ""] if how else []), *sections(inspect.getdoc(function) or "")]
+            lines = [*([how, ""] if how else []), *shown]
             yield from directive(
                 "method", f"{path}.{member}", written(function, bound=how != ":staticmethod:"), lines
             )
+
+
+def methods(kind: type) -> dict[str, Any]:
+    """What a class can be asked, of its own and, for a result or a study, of all documents."""
+    from spanwise.document import Document
+    from spanwise.document.evaluation import ScoreGrid
+
+    bases = (ScoreGrid, Document) if issubclass(kind, ScoreGrid) and kind is not ScoreGrid else ()
+    listed = {name: thing for base in (*reversed(bases), kind) for name, thing in vars(base).items()}
+    return {name: thing for name, thing in listed.items() if not name.startswith("_")}
+
+
+def called(kind: type, member: str) -> Iterator[str]:
+    """The example of a method or property in `reference/calls.toml`, with what it shows."""
+    asked = next(
+        (call for base in kind.__mro__ if (call := calls().get(known_as(base), {}).get(member))), None
+    )
+    if asked:
+        yield from example(asked)
 
 
 def directive(kind: str, path: str, signature: str, lines: Iterable[str]) -> Iterator[str]:

@@ -83,6 +83,10 @@ class Strategy(Struct, frozen=True):
 
     `values` are the gold values, sorted. `numbers` are those written after the name: the number of
     buckets, or, if `many`, any values. `then` is the strategy for values that are not special.
+
+    Examples:
+        >>> BUCKETINGS.find("balanced").numbers, str(parse("balanced:6"))
+        ((4,), 'balanced(6)')
     """
 
     name: str
@@ -302,6 +306,10 @@ class Bucket(Struct, frozen=True):
 
     If `low` or `high` is None, that end is open; `label` is the interval for display; a bucket for the
     `rest` has neither an interval nor a category.
+
+    Examples:
+        >>> Bucket("S", low=1.0, high=2.0, label="2").high
+        2.0
     """
 
     name: str
@@ -334,6 +342,12 @@ class Bucketing(Struct, frozen=True, eq=False, dict=True):
 
     Buckets for the `rest` are shown only if they hold a unit: `other` for values that no gold unit has
     (categories, and predictions without a value in the data), `unplaced` for mentions not in the text.
+
+    Examples:
+        >>> lengths = Values(np.array([1.0, 2.0, 4.0]), np.ones(3, dtype=bool), "entity_length")
+        >>> buckets = fit(parse("1,2"), lengths)
+        >>> [bucket.label for bucket in buckets.buckets], buckets.assign(lengths).tolist()
+        (['≤ 1', '(1, 2]', '> 2', 'no gold value', 'not on the text'], [0, 1, 2])
     """
 
     attribute: str

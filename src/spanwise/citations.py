@@ -15,7 +15,13 @@ ORTMANN = "Ortmann (2022), Fine-Grained Error Analysis and Fair Evaluation of La
 
 
 class Citation(Struct, frozen=True):
-    """A paper, and what to cite it for."""
+    """A paper, and what to cite it for.
+
+    Examples:
+        >>> citation = find(["tu2021tmr"])[0]
+        >>> citation.text.partition(".")[0], citation.bibtex.splitlines()[0]
+        ('Jingxuan Tu and Constantine Lignos (2021)', '@inproceedings{tu2021tmr,')
+    """
 
     name: str
     summary: str  # what to cite it for

@@ -102,6 +102,14 @@ def self_diagnosis(buckets: Iterable[ScoredBucket]) -> Diagnosis:
     deviation; `gap` is the best score minus the worst. Buckets without a defined score are ignored;
     of equal buckets the first is named.
 
+    Examples:
+        >>> from spanwise.document.study import BucketSpread
+        >>> scores = {"S": 0.9, "L": 0.7}
+        >>> rows = [BucketSpread(name=name, gold=10, f1=f1, std=None, runs=1) for name, f1 in scores.items()]
+        >>> found = self_diagnosis(rows)
+        >>> found.worst, round(found.gap, 2)
+        ('L', 0.2)
+
     References:
         Fu, Liu and Neubig (2020), sections 4.1 and 4.3.
     """

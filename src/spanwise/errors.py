@@ -8,7 +8,15 @@ LONGEST = 500  # characters of a line of an error message; what is longer is dat
 
 
 class SpanwiseError(Exception):
-    """Base class of all errors that spanwise raises on purpose; the message is written for the user."""
+    """Base class of all errors that spanwise raises on purpose; the message is written for the user.
+
+    Examples:
+        >>> try:
+        ...     raise ChoiceError("no scheme is called 'IOB3'.")
+        ... except SpanwiseError as error:
+        ...     print(error)
+        no scheme is called 'IOB3'.
+    """
 
     def __init__(self, message: object = "", *others: object) -> None:
         super().__init__(shortened(message) if isinstance(message, str) else message, *others)
@@ -54,7 +62,13 @@ class ChoiceError(SpanwiseError, ValueError):
 
 
 class MissingExtra(SpanwiseError, ImportError):
-    """An optional package that is needed for this request is not installed."""
+    """An optional package that is needed for this request is not installed.
+
+    Examples:
+        >>> print(MissingExtra.of("pyarrow", "arrow", "writing Parquet"))
+        writing Parquet needs the package 'pyarrow', which is not installed.
+        Install it with: pip install 'spanwise[arrow]'
+    """
 
     @classmethod
     def of(cls, package: str, extra: str, purpose: str) -> MissingExtra:

@@ -75,7 +75,12 @@ WHAT = {
 
 
 class Departures(Struct, frozen=True):
-    """The program's departures from the paper; each applies unless it is switched off."""
+    """The program's departures from the paper; each applies unless it is switched off.
+
+    Examples:
+        >>> Departures(lower_case=False).lower_case, Departures().lower_case
+        (False, True)
+    """
 
     lower_case: bool = True
     last_hyphen: bool = True
@@ -97,7 +102,14 @@ class Departures(Struct, frozen=True):
 
 
 class Tagged(Struct, frozen=True, eq=False, dict=True):
-    """Sentences of tokens and one tag per token, as the program reads them."""
+    """Sentences of tokens and one tag per token, as the program reads them.
+
+    Examples:
+        >>> import spanwise
+        >>> annotation = spanwise.read([["B-PER", "O"]], tokens=[["Ann", "left"]])
+        >>> Tagged.of(annotation).tags
+        [['B-PER', 'O']]
+    """
 
     tokens: Sequence[Sequence[str]]
     tags: Sequence[Sequence[str]]
@@ -455,7 +467,13 @@ SHORT = {
 
 
 class Figures(Struct, frozen=True):
-    """The buckets of every attribute, in the form used in result documents."""
+    """The buckets of every attribute, in the form used in result documents.
+
+    Examples:
+        >>> gold = Tagged([["Ann", "met", "Bo"]], [["B-PER", "O", "B-PER"]])
+        >>> evaluate(gold, gold, gold, vocabulary=["met"]).scores("entity_length")
+        [1.0]
+    """
 
     attributes: Mapping[str, AttributeScores]
     departures: Departures

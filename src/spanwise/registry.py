@@ -29,6 +29,14 @@ class Registry(Generic[T]):
     """Objects of one kind, found by name or alias; other packages can add theirs by entry point.
 
     Whatever takes a name also takes the object itself, so `find` returns anything but a string unchanged.
+
+    Examples:
+        >>> from spanwise.citations import Citation
+        >>> papers = Registry("paper")
+        >>> _ = papers.add(Citation("a", "the first", ("Doe, Jo",), "On A", 2020, "ACL"), aliases=("first",))
+        >>> papers.find("first").year, papers.names(), papers.aliases("a")
+        (2020, ['a'], ['first'])
+        >>> papers.remove("a")
     """
 
     def __init__(self, kind: str, *, group: str | None = None) -> None:

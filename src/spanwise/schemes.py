@@ -147,7 +147,13 @@ class _Numbers(dict[str, int]):
 
 
 class Tags(Struct, frozen=True, eq=False, dict=True):
-    """Tags as columns: `names[codes[i]]` is the tag of token `i`; `sentences` are offsets into the tokens."""
+    """Tags as columns: `names[codes[i]]` is the tag of token `i`; `sentences` are offsets into the tokens.
+
+    Examples:
+        >>> tags = Tags.of([["B-PER", "O"], ["O"]])
+        >>> tags.names, tags.lists()
+        (('B-PER', 'O'), [['B-PER', 'O'], ['O']])
+    """
 
     codes: Codes
     names: Sequence[str]

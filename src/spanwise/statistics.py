@@ -468,7 +468,12 @@ CORRECTIONS = {"holm": holm, "bh": bh}
 
 
 def correct(p_values: object, correction: str = CORRECTION) -> Floats:
-    """The p-values of one family, corrected by the given method: "holm" or "bh"."""
+    """The p-values of one family, corrected by the given method: "holm" or "bh".
+
+    Examples:
+        >>> correct([0.01, 0.04], "holm").tolist(), correct([0.01, 0.04], "bh").tolist()
+        ([0.02, 0.04], [0.02, 0.04])
+    """
     if correction not in CORRECTIONS:
         raise unknown("correction", correction, CORRECTIONS)
     return CORRECTIONS[correction](p_values)

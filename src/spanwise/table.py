@@ -29,6 +29,13 @@ class PerformanceTable(Struct, frozen=True, eq=False):
     A cell has a name on every axis (dataset, model, run, attribute, bucket, label), or "" on an axis by
     which it is not divided: the overall counts have no attribute, bucket or label. Cells are in the
     order of the document they come from, buckets in order of value.
+
+    Examples:
+        >>> import spanwise
+        >>> result = spanwise.evaluate([["B-PER", "O"]], {"mine": [["B-PER", "B-LOC"]]}, resamples=0)
+        >>> table = PerformanceTable.of_document(result)
+        >>> table.where(label="PER").column("model"), table.where(label="PER").scores("precision").tolist()
+        (['mine'], [1.0])
     """
 
     names: Mapping[str, tuple[str, ...]]

@@ -44,6 +44,11 @@ class Values(Struct, frozen=True, eq=False, dict=True):
     codes into `names`. `defined` is False for units whose text is not known.
     A defined unit without a value (NaN, or code -1) belongs to no ordinary bucket.
     If only the distribution matters, a value may stand for several units: `times` is their number.
+
+    Examples:
+        >>> values = Values(floats([1, 3]), np.ones(2, dtype=bool), "entity_length")
+        >>> len(values), values.kind, values.zeta
+        (2, 'numeric', 2.0)
     """
 
     value: Column
@@ -110,6 +115,12 @@ class Attribute(Struct, frozen=True, eq=False):
     be available: "text", "train", "vocabulary" (training data or a word list), "train mentions"
     (training data not read in parts), or a column or field of the data, such as "column:3".
     `bounds` are the smallest and the largest possible value.
+
+    Examples:
+        >>> from spanwise.attributes import ATTRIBUTES
+        >>> length = ATTRIBUTES.find("entity_length")
+        >>> length.alias, length.unit, length.kind
+        ('eLen', 'mention', 'numeric')
     """
 
     name: str
@@ -131,6 +142,11 @@ class Context(Struct, frozen=True, eq=False, dict=True):
 
     `known` is a word list that replaces the training vocabulary in deciding which words are
     out of vocabulary; with `lowercase`, all strings are compared in lower case.
+
+    Examples:
+        >>> context = Context(Corpus.of([["Ann", "left"]]), Mentions.of([(0, 0, 1, "PER")]))
+        >>> context.corpus.words(0), context.gold.names()
+        (['Ann', 'left'], ['PER'])
     """
 
     corpus: Corpus
@@ -284,7 +300,16 @@ class SideGroup(Struct, frozen=True, eq=False, dict=True):
 
 
 class Side(Struct, frozen=True, eq=False, dict=True):
-    """The mentions of one side, gold or predicted, in their context; each column is computed once."""
+    """The mentions of one side, gold or predicted, in their context; each column is computed once.
+
+    Examples:
+        >>> from spanwise.attributes import own, values
+        >>> def starts(side):
+        ...     return side.mentions.start
+        >>> corpus, gold = Corpus.of([["Ann", "left"]]), Mentions.of([(0, 0, 1, "PER")])
+        >>> values(own(starts, columns=True), Context(corpus, gold), gold).value.tolist()
+        [0.0]
+    """
 
     context: Context
     mentions: Mentions
@@ -494,6 +519,11 @@ class Mention(Struct, frozen=True):
     characters if the data contain the text. `fields` are the values that the data give for
     the mention or its sentence. `training` counts tokens, token sequences and mentions of the
     training data; it is None without them, so a function that uses it declares `needs=["train"]`.
+
+    Examples:
+        >>> mention = Mention(("New", "York"), "LOC", ("in", "New", "York"), 1, 3, "New York", {})
+        >>> len(mention), mention.sentence[mention.start - 1]
+        (2, 'in')
     """
 
     tokens: tuple[str, ...]
@@ -510,7 +540,13 @@ class Mention(Struct, frozen=True):
 
 
 class Token(Struct, frozen=True):
-    """One token of a mention, as passed to a user-defined function."""
+    """One token of a mention, as passed to a user-defined function.
+
+    Examples:
+        >>> token = Token("York", "LOC", ("in", "New", "York"), position=2)
+        >>> token.sentence[token.position - 1]
+        'New'
+    """
 
     text: str
     label: str

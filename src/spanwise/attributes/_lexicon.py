@@ -168,6 +168,8 @@ class TrainingCounts(Struct, frozen=True, eq=False, dict=True):
         >>> counts = TrainingCounts(train)
         >>> counts.token("New"), counts.sequence(["New", "York"]), counts.mention(["New", "York"], "LOC")
         (2, 1, 1)
+        >>> counts.tokens, counts.mentions, counts.label("LOC")
+        (4, 1, 1)
     """
 
     lexicon: Lexicon

@@ -30,8 +30,10 @@ class Seqeval:
         >>> scores = metric.compute(predictions=[["B-PER", "O"]], references=[["B-PER", "B-PER"]])
         >>> sorted(scores)
         ['PER', 'overall_accuracy', 'overall_f1', 'overall_precision', 'overall_recall']
-        >>> float(scores["overall_recall"])
-        0.5
+        >>> metric.add(prediction=["O"], reference=["B-PER"])
+        >>> metric.add_batch(predictions=[["B-PER"]], references=[["B-PER"]])
+        >>> float(scores["overall_recall"]), float(metric.compute()["overall_recall"])
+        (0.5, 0.5)
     """
 
     name = "seqeval"
@@ -82,6 +84,7 @@ class Spanwise:
 
     Examples:
         >>> metric = load("spanwise")
+        >>> metric.add(prediction=["O"], reference=["O"])
         >>> metric.add_batch(predictions=[["B-PER", "O"]], references=[["B-PER", "B-PER"]])
         >>> metric.compute()["recall"]
         0.5
@@ -128,7 +131,13 @@ def load(path: str, **options: Any) -> Seqeval | Spanwise: ...
 
 
 def load(path: str = "seqeval", **options: Any) -> Seqeval | Spanwise:
-    """Load a metric by name, as `evaluate.load` does: "seqeval", or "spanwise" for `spanwise.Metric`."""
+    """Load a metric by name, as `evaluate.load` does: "seqeval", or "spanwise" for `spanwise.Metric`.
+
+    Examples:
+        >>> metric = load("seqeval")
+        >>> float(metric.compute(predictions=[["B-PER"]], references=[["B-PER"]])["overall_f1"])
+        1.0
+    """
     if path not in ("seqeval", "spanwise"):
         raise unknown("metric", path, ["seqeval", "spanwise"])
     return Seqeval(**options) if path == "seqeval" else Spanwise(**options)
@@ -213,6 +222,11 @@ def make_compute_metrics(
         intervals: also return the bounds of the 95% intervals of all returned scores, as `f1_low` and
             `f1_high`; they equal those of `spanwise.evaluate`, and undefined ones are left out.
         options: `suffix`, `scheme`, `mode` and `zero_division` of seqeval.
+
+    Examples:
+        >>> compute_metrics = make_compute_metrics(["O", "B-PER"])
+        >>> compute_metrics((np.array([[0, 1, 1]]), np.array([[0, 1, -100]])))["f1"]
+        1.0
     """
     settings = {"zero_division": 0, **options}
     if tokens is None and (train is not None or attributes != "none"):

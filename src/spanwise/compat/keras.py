@@ -23,6 +23,15 @@ class SpanScores(keras.callbacks.Callback):
         names: the tags in the order of their ids.
         prefix: what the names of the logs begin with.
         options: the arguments of `spanwise.Metric`.
+
+    Examples:
+        >>> model = keras.Sequential([keras.layers.Embedding(4, 3)])
+        >>> scores = SpanScores([(np.array([[1, 2]]), np.array([[1, 0]]))], ["O", "B-PER", "I-PER"])
+        >>> scores.set_model(model)
+        >>> logs = {}
+        >>> scores.on_epoch_end(0, logs)
+        >>> sorted(logs)[-1]
+        'val_span_recall'
     """
 
     def __init__(

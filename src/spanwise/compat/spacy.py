@@ -25,12 +25,22 @@ Spans = list[tuple[int, int, str]]
 
 
 def make_ner_scorer() -> Scorer:
-    """The scorer for entities, registered as `spanwise.ner_scorer.v1`."""
+    """The scorer for entities, registered as `spanwise.ner_scorer.v1`.
+
+    Examples:
+        >>> make_ner_scorer() is ner_score
+        True
+    """
     return ner_score
 
 
 def make_spancat_scorer() -> Scorer:
-    """The scorer for a span group, registered as `spanwise.spancat_scorer.v1`."""
+    """The scorer for a span group, registered as `spanwise.spancat_scorer.v1`.
+
+    Examples:
+        >>> make_spancat_scorer() is spancat_score
+        True
+    """
     return spancat_score
 
 
@@ -40,6 +50,13 @@ def ner_score(examples: Iterable[Example], **_: object) -> dict[str, Any]:
     Predicted entities are mapped to gold tokens by their characters; an entity that begins or ends inside a
     gold token is wrong. Documents without entity annotation are skipped, and so are predictions on tokens
     without gold annotation.
+
+    Examples:
+        >>> import spacy
+        >>> from spacy.training import Example
+        >>> doc = spacy.blank("en")("Ann left")
+        >>> ner_score([Example.from_dict(doc, {"entities": [(0, 3, "PER")]})])["ents_r"]
+        0.0
     """
     pairs: list[tuple[Spans, Spans]] = []
     for example in examples:
@@ -59,6 +76,13 @@ def spancat_score(examples: Iterable[Example], *, spans_key: str = "sc", **_: ob
     """Return `spans_sc_p`, `spans_sc_r`, `spans_sc_f`, `spans_sc_per_type` and `spans_sc_fair_*`.
 
     `sc` stands for the key of the span group, `spans_key`.
+
+    Examples:
+        >>> import spacy
+        >>> from spacy.training import Example
+        >>> doc = spacy.blank("en")("Ann left")
+        >>> spancat_score([Example.from_dict(doc, {"spans": {"sc": [(0, 3, "PER")]}})])["spans_sc_r"]
+        0.0
     """
     pairs: list[tuple[Spans, Spans]] = []
     for example in examples:

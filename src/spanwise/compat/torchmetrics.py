@@ -32,6 +32,8 @@ class SpanMetric(torchmetrics.Metric):
         >>> metric.update(torch.tensor([[1, 2, 0]]), torch.tensor([[1, 2, -100]]))
         >>> metric.compute()["f1"]
         tensor(1., dtype=torch.float64)
+        >>> metric.metric.compute()["gold"]
+        1
     """
 
     full_state_update = False

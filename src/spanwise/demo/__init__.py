@@ -478,7 +478,12 @@ _MOST_TRAINING = 100_000  # sentences; more would only repeat the same names
 
 
 class Demo(Struct, frozen=True):
-    """The paths of a generated corpus: gold file, training file and one file per system."""
+    """The paths of a generated corpus: gold file, training file and one file per system.
+
+    Examples:
+        >>> Demo(Path("gold.conll"), Path("train.conll"), {"mine": Path("mine.conll")}).systems["mine"].name
+        'mine.conll'
+    """
 
     gold: Path
     train: Path
@@ -494,6 +499,12 @@ def generate(folder: str | Path, *, sentences: int = 1000, nested: bool = False,
 
     With `nested`, places and persons inside institutions and titles are mentions too, and the files
     are JSONL (tokens and spans) instead of CoNLL columns with IOB2 tags.
+
+    Examples:
+        >>> import tempfile
+        >>> demo = generate(tempfile.mkdtemp(), sentences=20)
+        >>> demo.gold.name, sorted(demo.systems)
+        ('gold.conll', ['memoriser', 'shortsighted', 'swapper'])
     """
     if sentences < 1:
         raise ChoiceError(

@@ -527,17 +527,6 @@ class ScoreTest(DocumentPart, frozen=True, kw_only=True):
     why: str | None = None
 
 
-class HierarchicalTest(DocumentPart, frozen=True, kw_only=True):
-    """The test of the difference in mean F1 over runs when both units and runs vary."""
-
-    test: str
-    runs: tuple[Count, ...]
-    interval: Interval | None
-    p: Probability
-    significant: bool
-    why: str | None = None
-
-
 class BucketLead(DocumentPart, frozen=True, kw_only=True):
     """A bucket, how much the first system leads in it, and the scores of both systems."""
 
@@ -587,7 +576,6 @@ class Comparison(DocumentPart, frozen=True, kw_only=True):
     unreachable: str | UnsetType = UNSET  # why the primary test cannot reach its level; unset if it can
     runs: tuple[Count, ...] = ()
     runs_pooled: bool = False
-    hierarchical: HierarchicalTest | None = None
     interpreteval: Mapping[str, BucketLeads] = field(default_factory=dict)
     lead: Mapping[str, tuple[LeadPart, ...]] = field(default_factory=dict)
     silver: SilverTest | UnsetType = UNSET  # the same difference with the help of a judge

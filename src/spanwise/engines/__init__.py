@@ -134,6 +134,11 @@ class Engine(Protocol):
     `function(block, shared)` is pure: it depends only on its two arguments, and all three can be pickled.
     Results come in the order of the blocks, so that no sum over them depends on the engine. Blocks are
     consumed one by one; an engine holds only a few of them at a time.
+
+    Examples:
+        >>> engine = InProcess()
+        >>> engine.elsewhere, list(engine.map(lambda block, shared: block + shared, [1, 2], 10))
+        (False, [11, 12])
     """
 
     @property

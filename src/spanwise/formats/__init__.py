@@ -420,7 +420,12 @@ def _format_of_object(source: object) -> Format | None:
 
 
 class Validation(Struct, frozen=True, eq=False):
-    """The problems in a file, and the annotation that could be read despite them, if any."""
+    """The problems in a file, and the annotation that could be read despite them, if any.
+
+    Examples:
+        >>> Validation("gold.conll", (Problem(3, "there is no tag"),), None).problems[0].line
+        3
+    """
 
     path: str
     problems: tuple[Problem, ...]
@@ -431,7 +436,15 @@ class Validation(Struct, frozen=True, eq=False):
 def validate(
     source: str | os.PathLike[str], *, format: str | Format | None = None, **options: Any
 ) -> Validation:
-    """List every malformed line and every impossible tag of a file; takes the keywords of `read`."""
+    """List every malformed line and every impossible tag of a file; takes the keywords of `read`.
+
+    Examples:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp(), "bad.conll")
+        >>> _ = path.write_text("Ann B-PER\\nleft O O\\n")
+        >>> [problem.line for problem in validate(path).problems]
+        [2]
+    """
     choices = options_of(**{**options, "repair": "conlleval"})
     file = File(source, encoding=choices.encoding, unpacked=choices.limits.unpacked)
     chosen = format_of(file, format)

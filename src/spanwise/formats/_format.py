@@ -126,7 +126,12 @@ UNBOUNDED = Limits(*[2**62] * len(Limits.__struct_fields__))  # for files that w
 
 
 class Options(Struct, frozen=True):
-    """The options of `read` as passed to every format; each format uses those that apply to it."""
+    """The options of `read` as passed to every format; each format uses those that apply to it.
+
+    Examples:
+        >>> Options(scheme="bio", tag_column=2).scheme
+        'IOB2'
+    """
 
     token_column: Column | None = None
     tag_column: Column | None = None
@@ -212,7 +217,12 @@ class Options(Struct, frozen=True):
 
 
 class Problem(Struct, frozen=True):
-    """A problem on a line of a file: what is wrong, what to do, and whether reading can repair it."""
+    """A problem on a line of a file: what is wrong, what to do, and whether reading can repair it.
+
+    Examples:
+        >>> Problem(3, "'0 PER' is not a mention.\\nExpected 'start end label'.").line
+        3
+    """
 
     line: int | None
     text: str
@@ -318,6 +328,13 @@ class Format(Struct, frozen=True):
     words of this file are added.
     `holds` names what a written file can hold beside flat mentions, in the words of `ASPECTS`; None if the
     format does not declare it, so that only reading a file back shows what it lost.
+
+    Examples:
+        >>> def records(part, options):
+        ...     for number, line in part.lines():
+        ...         yield Record(line.split(), line=number)
+        >>> Format("words", "one sentence per line", lambda file: None, records).suffixes
+        ()
     """
 
     name: str

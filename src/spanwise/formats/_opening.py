@@ -41,7 +41,16 @@ def model_option(folder: Path) -> str:
 
 
 class File:
-    """A file to read: its path as given, its unpacked bytes, and the hash of its bytes on disk."""
+    """A file to read: its path as given, its unpacked bytes, and the hash of its bytes on disk.
+
+    Examples:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp(), "Gold.CONLL")
+        >>> _ = path.write_text("Ann B-PER\\n")
+        >>> file = File(path)
+        >>> file.name, file.suffix, file.head, file.text, file.data, file.is_folder
+        ('Gold.CONLL', '.conll', b'Ann B-PER\\n', 'Ann B-PER\\n', b'Ann B-PER\\n', False)
+    """
 
     def __init__(
         self, path: str | os.PathLike[str], *, encoding: str | None = None, unpacked: int = 1 << 26

@@ -38,7 +38,12 @@ if TYPE_CHECKING:
 
 
 class Record(Struct, frozen=True):
-    """A sentence (a list of tokens) or a text (a string) with its mentions or its tags, as a file has it."""
+    """A sentence (a list of tokens) or a text (a string) with its mentions or its tags, as a file has it.
+
+    Examples:
+        >>> Record(["Ann", "left"], [(((0, 1),), "PER")], line=1).body
+        ['Ann', 'left']
+    """
 
     body: Sequence[str] | str
     mentions: Sequence[tuple[Pieces, str]] = ()
@@ -54,7 +59,14 @@ class Record(Struct, frozen=True):
 
 
 class Part(Struct, frozen=True):
-    """Some consecutive lines of a file, or items of a list, and the number of the first, from 1."""
+    """Some consecutive lines of a file, or items of a list, and the number of the first, from 1.
+
+    Examples:
+        >>> list(Part("a.txt", first=7, data=b"Ann left\\nBo stayed").lines())
+        [(7, 'Ann left'), (8, 'Bo stayed')]
+        >>> Part("a.txt", data=b"Ann left").text
+        'Ann left'
+    """
 
     path: str
     first: int = 1

@@ -61,6 +61,10 @@ class Change(Struct, frozen=True):
     """How one system's score changed since an earlier result; a new system is not tested.
 
     The score is the one the gate checks: F1 unless another was chosen.
+
+    Examples:
+        >>> Change("mine", before=0.8, after=0.7, difference=-0.1).score
+        'F1'
     """
 
     system: str
@@ -74,7 +78,13 @@ class Change(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """The checks of a gate, and notes for the user."""
+    """The checks of a gate, and notes for the user.
+
+    Examples:
+        >>> outcome = Outcome((Check("mine", False, "mine: F1 is 66.7, which is below 70."),))
+        >>> outcome.passed, outcome.lines
+        (False, ['mine: F1 is 66.7, which is below 70.'])
+    """
 
     checks: tuple[Check, ...]
     notes: tuple[str, ...] = ()
@@ -132,6 +142,12 @@ def gate(
 
     Raises:
         ChoiceError: a threshold is not in points, does not name a score, or needs a test that was not made.
+
+    Examples:
+        >>> import spanwise
+        >>> result = spanwise.evaluate([["B-PER", "O"]], {"mine": [["B-PER", "B-LOC"]]}, resamples=0)
+        >>> gate(result, fail_under=60, floors={"PER": 90}).lines
+        ['mine: f1 is 66.67, which reaches 60.', 'mine: PER is 100.00, which reaches 90.']
     """
     checks: list[Check] = []
     document = as_document(document)

@@ -359,7 +359,12 @@ def relaxed(gold: Mentions, predicted: Mentions) -> dict[str, dict[str, float]]:
 
 
 class Matcher(Struct, frozen=True):
-    """A way to pair mentions."""
+    """A way to pair mentions.
+
+    Examples:
+        >>> MATCHERS.find("fair").summary
+        "Ortmann's algorithm: every error is named, and counted once"
+    """
 
     name: str
     summary: str

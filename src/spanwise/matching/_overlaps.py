@@ -231,6 +231,13 @@ class Events(Struct, frozen=True, eq=False):
     free (including label errors), 2 if the predicted mention belonged to an earlier
     event, 3 if the gold one did, and 0 for TP, FN and FP.
     Every gold and every predicted mention is consumed by exactly one event.
+
+    Examples:
+        >>> from spanwise.matching import match
+        >>> predicted = Mentions.of([(0, 0, 1, "PER"), (0, 4, 5, "PER")])
+        >>> events = match(Mentions.of([(0, 0, 2, "PER")]), predicted).events()
+        >>> events.names(), events.rows()
+        (['BEs', 'FP'], [(0, 0, 'BEs', 1), (-1, 1, 'FP', 0)])
     """
 
     gold: Ints
@@ -262,6 +269,13 @@ class Matching(Struct, frozen=True, eq=False, dict=True):
 
     The partner of a mention may itself have another partner, if it was already matched
     when the mention joined it. Every event can therefore be recovered exactly once.
+
+    Examples:
+        >>> from spanwise.matching import match
+        >>> gold, predicted = Mentions.of([(0, 0, 2, "PER")]), Mentions.of([(0, 0, 1, "PER")])
+        >>> matching = match(gold, predicted)
+        >>> matching.gold_partner.tolist(), len(matching.events())
+        ([0], 1)
     """
 
     gold_outcome: Small

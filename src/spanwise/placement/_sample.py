@@ -29,7 +29,12 @@ Claim = tuple[Pieces, str]  # positions in characters, and a label
 
 
 class SampleCounts(Struct, frozen=True):
-    """The gold, predicted and correct mentions of one sample, and how its response was read."""
+    """The gold, predicted and correct mentions of one sample, and how its response was read.
+
+    Examples:
+        >>> SampleCounts(2, 1, 1, "read").row
+        (2, 1, 1, 0)
+    """
 
     gold: int
     predicted: int

@@ -20,6 +20,13 @@ class Report(Struct, frozen=True):
     `changes` and `notes` (the outcome of thresholds and of the comparison with an earlier result);
     `earlier` (that result); `name` and `dataset`. `kinds` are the kinds of documents that it takes; by
     default, it takes all of them.
+
+    Examples:
+        >>> import spanwise
+        >>> signature = Report("signature", "how it was made", lambda document: document.signature, ".txt")
+        >>> result = spanwise.evaluate([["B-PER"]], {"crf": [["B-PER"]]}, resamples=0)
+        >>> signature.render(result).partition("|")[0]
+        'spanwise'
     """
 
     name: str

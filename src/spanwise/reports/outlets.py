@@ -25,7 +25,7 @@ from spanwise.document.leaks import LeakCell, Leaks, SystemLeaks
 from spanwise.document.loading import as_document
 from spanwise.document.scores import BucketScores, Rates, SystemScores
 from spanwise.document.study import Spread, Study
-from spanwise.errors import ChoiceError, InputError, MissingExtra, unknown
+from spanwise.errors import ChoiceError, InputError, MissingExtra, many, unknown
 from spanwise.evaluation.columns import mention_columns
 from spanwise.matching import OUTCOMES
 from spanwise.rates import LEAK_RATES
@@ -509,6 +509,12 @@ def step_summary(
     With `changes` since an earlier result, a table shows how every system changed; a difference
     whose interval excludes 0 is bold if p is below .05 as well. With the `earlier` result itself, the
     labels and the first sentences say what broke and what was fixed.
+
+    Examples:
+        >>> import spanwise
+        >>> result = spanwise.evaluate([["B-PER"]], {"crf": [["B-PER"]]}, resamples=0, name="tiny")
+        >>> step_summary(result).splitlines()[0]
+        '## spanwise: tiny'
     """
     document = as_document(document)
     by_name = tables(document)
@@ -583,6 +589,12 @@ def model_index(document: DocumentLike, *, name: str | None = None, dataset: str
     Args:
         name: the name of the model, if the document has one system; by default the system's name.
         dataset: the dataset's identifier, if there is one dataset; by default its name in the document.
+
+    Examples:
+        >>> import spanwise
+        >>> result = spanwise.evaluate([["B-PER"]], {"crf": [["B-PER"]]}, resamples=0)
+        >>> model_index(result, name="my-model").splitlines()[2]
+        '- name: "my-model"'
     """
     typed = as_document(document)
     scored: dict[str, list[tuple[str, Mapping[str, Spread]]]] = {}
@@ -622,6 +634,12 @@ def dataset_card(document: DocumentLike, *, dataset: str | None = None) -> str:
 
     Args:
         dataset: the name of the dataset; by default its name in the document.
+
+    Examples:
+        >>> import spanwise
+        >>> result = spanwise.evaluate([["B-PER"]], {"crf": [["B-PER"]]}, resamples=0, name="tiny")
+        >>> json.loads(dataset_card(result))["description"]
+        '1 sentence, 1 token, 1 mention'
     """
     typed = as_document(document)
     if not isinstance(typed, Evaluation | Description):
@@ -645,7 +663,7 @@ def dataset_card(document: DocumentLike, *, dataset: str | None = None) -> str:
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": dataset or facts.name,
-        "description": ", ".join(f"{number:,} {name}" for name, number in sizes.items() if number),
+        "description": ", ".join(many(number, name[:-1]) for name, number in sizes.items() if number),
         "keywords": ["named entity recognition", *facts.labels],
         "variableMeasured": [
             {"@type": "sc:PropertyValue", "name": name, "value": number}
@@ -711,7 +729,14 @@ _BOUNDED = ("overall", "macro", "weighted", "fair", "label")  # the kinds whose 
 
 
 def scalars(document: Document, prefix: str = "") -> dict[str, float]:
-    """The defined scores of a document, the ends of their intervals, and the differences between systems."""
+    """The defined scores of a document, the ends of their intervals, and the differences between systems.
+
+    Examples:
+        >>> import spanwise
+        >>> result = spanwise.evaluate([["B-PER"]], {"crf": [["B-PER"]]}, resamples=0)
+        >>> scalars(result, "test/")["test/label/PER/f1"]
+        1.0
+    """
     named: list[tuple[str, float | None]] = [*flat(document).items(), *_differences(document)]
     if not isinstance(document, Study):
         for name, row in _named(document, _BOUNDED).items():

@@ -26,6 +26,10 @@ class CorpusScore(Struct, frozen=True):
     """The scores of a corpus; `low` to `high` is the 95% interval of F1. None where undefined.
 
     `unread` is the number of samples whose response could not be read; their gold mentions count as missed.
+
+    Examples:
+        >>> corpus_score([(2, 1, 1), (2, 2, 1)]).precision
+        0.6666666666666666
     """
 
     samples: int

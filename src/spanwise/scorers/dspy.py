@@ -27,6 +27,9 @@ class SpanF1:
         0.667
         >>> metric.corpus().recall
         0.5
+        >>> metric.reset()
+        >>> metric.corpus().samples
+        0
     """
 
     def __init__(

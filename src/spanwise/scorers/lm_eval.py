@@ -44,7 +44,12 @@ def span_f1(
 def span_scores(
     document: Mapping[str, Any], results: Sequence[str | Sequence[str]], **options: Any
 ) -> dict[str, Row]:
-    """Like `span_f1`, for tasks that list the metrics `f1`, `precision` and `recall`."""
+    """Like `span_f1`, for tasks that list the metrics `f1`, `precision` and `recall`.
+
+    Examples:
+        >>> span_scores({"text": "Ann left", "entities": [["Ann", "PER"]]}, ['{"PER": []}'])["recall"]
+        (1, 0, 0)
+    """
     return dict.fromkeys(("f1", "precision", "recall"), span_f1(document, results, **options)["f1"])
 
 
@@ -64,10 +69,20 @@ def corpus_f1(items: Sequence[Row]) -> float:
 
 
 def corpus_precision(items: Sequence[Row]) -> float:
-    """The precision of all documents together; NaN where undefined."""
+    """The precision of all documents together; NaN where undefined.
+
+    Examples:
+        >>> corpus_precision([(2, 1, 1), (2, 2, 1)])
+        0.6666666666666666
+    """
     return _corpus(items, "precision")
 
 
 def corpus_recall(items: Sequence[Row]) -> float:
-    """The recall of all documents together; NaN where undefined."""
+    """The recall of all documents together; NaN where undefined.
+
+    Examples:
+        >>> corpus_recall([(2, 1, 1), (2, 2, 1)])
+        0.5
+    """
     return _corpus(items, "recall")

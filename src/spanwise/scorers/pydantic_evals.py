@@ -24,6 +24,12 @@ class SpanCounts(Evaluator[Any, Any, Any]):
 
     `text` is the key of the text, if inputs are a mapping; `options` are keywords of
     `spanwise.scorers.count_sample`.
+
+    Examples:
+        >>> from types import SimpleNamespace as Context
+        >>> case = Context(inputs="Ann left", expected_output={"PER": ["Ann"]}, output={"PER": []})
+        >>> SpanCounts().evaluate(case)
+        {'gold': 1, 'predicted': 0, 'correct': 0, 'unread': 0}
     """
 
     text: str = "text"
@@ -38,7 +44,15 @@ class SpanCounts(Evaluator[Any, Any, Any]):
 
 @dataclass
 class SpanF1(ReportEvaluator[Any, Any, Any]):
-    """F1, precision and recall of all cases together, as analyses of the report."""
+    """F1, precision and recall of all cases together, as analyses of the report.
+
+    Examples:
+        >>> from types import SimpleNamespace as Of
+        >>> scores = {name: Of(value=1) for name in ("gold", "predicted", "correct", "unread")}
+        >>> report = Of(cases=[Of(scores=scores)], failures=[])
+        >>> [row.title for row in SpanF1().evaluate(Of(report=report))]
+        ['corpus f1', 'corpus precision', 'corpus recall']
+    """
 
     text: str = "text"
     options: dict[str, Any] = field(default_factory=dict)

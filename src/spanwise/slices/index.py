@@ -311,6 +311,10 @@ class Check(Struct, frozen=True):
     """The result of checking one threshold: its name, whether it was met, and a one-line message.
 
     The state of a drop is "passed", "failed", "cannot decide" or "too few units".
+
+    Examples:
+        >>> Check("mine", False, "mine: F1 is 66.7, which is below 70.").passed
+        False
     """
 
     name: str

@@ -18,6 +18,12 @@ def install() -> None:
     """Make `import seqeval` import this package from now on, whether seqeval is installed or not.
 
     Call this first: modules that have already imported names from seqeval keep them.
+
+    Examples:
+        >>> import subprocess
+        >>> program = "import spanwise.compat.seqeval as s; s.install(); import seqeval; print(seqeval is s)"
+        >>> subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout.strip()
+        'True'
     """
     sys.modules["seqeval"] = sys.modules[__name__]
     for name, module in (
