@@ -72,7 +72,7 @@ INNER = {
     "SpanMetric": "states sync",
     "SystemLeaks": "parts",
     "ShownTuples": "inconsistent",
-    "SystemResult": "known_keys live",
+    "SystemResult": "document known_keys",
     "SystemTuples": "inconsistent",
     "Tagged": "labels mentions sentence_of words",
     "TupleStudy": "own",

@@ -18,7 +18,10 @@ import study_documents
 
 import spanwise
 from spanwise.cli.main import main
-from spanwise.errors import MissingExtra
+from spanwise.demo import generate
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.loading import document_of
+from spanwise.errors import ChoiceError, MissingExtra
 from spanwise.gates import Check, gate
 from spanwise.reports import REPORTS, outlets, render, save
 from spanwise.reports.notebook import notebook_table
@@ -307,6 +310,52 @@ def test_arrow_tables_hold_the_scores_and_the_mentions() -> None:
         ("predicted", 0, 0, 1, "PER", "Ann", "BEs"), ("predicted", 0, 3, 4, "LOC", "Bo", "LE"),
     ]  # fmt: skip
     assert {row["system"] for row in mentions} == {"crf"}
+
+
+@pytest.mark.parametrize("redact", [False, True])
+def test_a_saved_document_with_all_sentences_has_the_mentions_of_the_one_in_memory(
+    tmp_path: Path, redact: bool
+) -> None:
+    pytest.importorskip("pyarrow")
+    demo = generate(tmp_path, sentences=60)
+    options: dict[str, Any] = {"resamples": 0, "redact": redact}
+    live = spanwise.evaluate(demo.gold, dict(demo.systems), examples="all", **options)
+    live.to_json(tmp_path / "all.json")
+    loaded = spanwise.load(tmp_path / "all.json")
+    assert isinstance(loaded, Evaluation)
+    assert loaded.to_arrow("mentions").equals(live.to_arrow("mentions"))
+    assert loaded.to_pandas("mentions").equals(live.to_pandas("mentions"))
+    assert loaded["swapper"].events() == live["swapper"].events()
+    spanwise.evaluate(demo.gold, dict(demo.systems), **options).to_json(tmp_path / "errors.json")
+    errors = spanwise.load(tmp_path / "errors.json")
+    assert isinstance(errors, Evaluation)
+    with pytest.raises(ChoiceError, match=r"of 60 sentences(.|\n)*--examples all --json FILE$"):
+        errors.to_arrow("mentions")
+
+
+def test_saved_mentions_with_gaps_or_in_characters_are_those_in_memory(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    texts = [
+        {"id": "b", "text": "Ann Lee left.", "spans": [{"start": 0, "end": 7, "label": "PER"}]},
+        {"id": "a", "text": "Bo left.", "spans": [{"start": 0, "end": 2, "label": "PER"}]},
+    ]
+    wrong = [texts[0], {**texts[1], "spans": []}]  # an error in the second, which is written first
+    gaps = [
+        {
+            "tokens": ["a", "b", "c"],
+            "spans": [{"start": 0, "end": 3, "parts": [[0, 1], [2, 3]], "label": "X"}],
+        }
+    ]
+    for name, gold, predicted in (("texts", texts, wrong), ("gaps", gaps, gaps)):
+        for side, rows in (("gold", gold), ("mine", predicted)):
+            lines = "".join(json.dumps(row) + "\n" for row in rows)
+            (tmp_path / f"{name}.{side}.jsonl").write_text(lines, encoding="utf-8")
+        files = [tmp_path / f"{name}.{side}.jsonl" for side in ("gold", "mine")]
+        live = spanwise.evaluate(files[0], {"mine": files[1]}, examples="all", resamples=0)
+        loaded = document_of(live.to_dict())
+        assert isinstance(loaded, Evaluation)
+        assert loaded.to_arrow("mentions").equals(live.to_arrow("mentions"))
+        assert loaded["mine"].gold.pieces() == live["mine"].gold.pieces()
 
 
 def test_the_card_of_a_dataset_counts_its_labels(tmp_path: Path) -> None:

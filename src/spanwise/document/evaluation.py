@@ -204,7 +204,7 @@ class SystemResult(SystemScores, frozen=True, kw_only=True):
     """The scores of one system; `matching` has the outcome of each mention."""
 
     name: str
-    live: Live | None  # the inputs and mentions, if they are in memory
+    document: Evaluation  # what it is a system of
 
     @classmethod
     def known_keys(cls) -> tuple[str, ...]:
@@ -221,10 +221,9 @@ class SystemResult(SystemScores, frozen=True, kw_only=True):
 
     @property
     def _live(self) -> LiveSystem:
-        system = None if self.live is None else self.live.system(self.name)
-        if system is None:
-            raise ChoiceError(_NOT_KEPT)
-        return system
+        live = self.document.in_memory
+        system = None if live is None else live.system(self.name)
+        return system or resolve("evaluation.saved:saved_system")(self.document, self.name)
 
     @property
     def matching(self) -> Matching:
@@ -244,8 +243,8 @@ class SystemResult(SystemScores, frozen=True, kw_only=True):
     @property
     def confidence(self) -> SystemConfidence:
         """The assessment of the system's confidence scores, as in `spanwise.confidence`."""
-        inputs_of(self.live)  # an error if they are not in memory
-        document: Confidence = resolve("calibration:confidence")(self.live)
+        inputs_of(self.document.in_memory)  # an error if they are not in memory
+        document: Confidence = resolve("calibration:confidence")(self.document.in_memory)
         return document.systems[self.name]
 
     def events(self) -> list[dict[str, object]]:
@@ -347,7 +346,7 @@ class ScoreGrid(Document, frozen=True, kw_only=True):
     def to_arrow(self, table: Literal["scores", "mentions"] = "scores") -> pyarrow.Table:
         """All scores, or the mentions of every system with their outcomes, as an Arrow table.
 
-        Mentions are there while the result is in memory, after an evaluation in one part.
+        A result that was loaded has its mentions if it holds all sentences (`examples="all"`).
         """
         return resolve("reports.outlets:to_arrow")(self, table)
 
@@ -477,7 +476,7 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
             raise UnknownKey(str(unknown("system", name, self.systems)))
         scores = self.systems[name]
         keys = {key: getattr(scores, key) for key in scores.__struct_fields__}
-        return SystemResult(**keys, name=name, live=self.in_memory)
+        return SystemResult(**keys, name=name, document=self)
 
     if not TYPE_CHECKING:  # type checkers find such errors themselves
 
@@ -562,7 +561,7 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
         """All scores as a pandas data frame, one row per score; or all mentions, one row per event.
 
         A row of "mentions" is a gold mention with the prediction that it was paired with, or either of them
-        alone. They need an evaluation that is still in memory.
+        alone. A result that was loaded has its mentions if it holds all sentences (`examples="all"`).
         """
         if what == "mentions":
             return resolve("reports.outlets:mentions_frame")(self)

@@ -26,7 +26,7 @@ from spanwise.document.loading import as_document
 from spanwise.document.scores import BucketScores, Rates, SystemScores
 from spanwise.document.study import Spread, Study
 from spanwise.errors import ChoiceError, InputError, MissingExtra, many, unknown
-from spanwise.evaluation.columns import mention_columns
+from spanwise.evaluation.saved import quotes
 from spanwise.matching import OUTCOMES
 from spanwise.rates import LEAK_RATES
 from spanwise.reports._document import short_signature
@@ -314,21 +314,19 @@ def _mentions(document: Document) -> Iterator[tuple[object, ...]]:
         raise InputError(
             f"a document of kind {document.kind!r} has no mentions.\nUse a result of spanwise evaluate."
         )
-    columns = mention_columns(document)
-    for system in columns.head.systems:
-        own = columns.side(system)
-        for side, prefix, name in (("gold", "gold", "outcome"), ("predicted", own, "found")):
-            outcomes = columns.column(own, name).tolist()
+    quote = quotes(document)
+    for name in document:
+        system = document[name]
+        found = system.matching
+        for side, mentions, outcomes in (
+            ("gold", system.gold, found.gold_outcome),
+            ("predicted", system.predicted, found.predicted_outcome),
+        ):
             for (sentence, start, end, label), outcome in zip(
-                columns.mentions(prefix).rows(), outcomes, strict=True
+                mentions.rows(), outcomes.tolist(), strict=True
             ):
-                text = _quoted(columns.words(sentence)[start:end], columns.head.positions)
-                yield system, side, sentence, start, end, label, text, OUTCOMES[outcome]
-
-
-def _quoted(words: Sequence[str], positions: str) -> str | None:
-    """The text of a mention, or None if it was left out."""
-    return ("" if positions == "character" else " ").join(words) or None
+                text = quote(sentence, start, end)
+                yield name, side, sentence, start, end, label, text, OUTCOMES[outcome]
 
 
 MENTION_COLUMNS = (
@@ -338,7 +336,7 @@ MENTION_COLUMNS = (
 
 
 def mentions_frame(document: Evaluation) -> pandas.DataFrame:
-    """Every mention of an evaluation in memory, one row per counted event."""
+    """Every mention of an evaluation, one row per counted event."""
     content: list[tuple[object, ...]] = []
     for name in document:
         for event in document[name].events():
