@@ -53,6 +53,9 @@ def write(folder: Path) -> None:
     pages["keys"] = keys()
     pages["gallery"] = gallery(folder / "figures")
     pages["notebook"] = notebook(ROOT / "examples" / "notebook.ipynb")
+    for path in folder.glob("*.md"):
+        if path.stem not in pages:  # of a module that is no longer public
+            path.unlink()
     for name, lines in pages.items():
         text = "\n".join(lines) + "\n"
         path = folder / f"{name}.md"
@@ -251,8 +254,8 @@ def api_index() -> Iterator[str]:
     """Every public name of the package itself, in full, and a list of the modules."""
     yield "# Python\n"
     yield "These are the names of the package itself. {doc}`api-documents` lists what results are made of,"
-    yield "attribute by attribute; the modules below contain the rest. What these pages list is public; anything"
-    yield "else serves the package itself and may change in any release.\n"
+    yield "attribute by attribute; the modules below contain the rest. What these pages list is public;"
+    yield "anything else serves the package itself and may change in any release.\n"
     for name, thing in PUBLIC.items():
         yield f"## `spanwise.{name}`\n"
         yield from described(f"spanwise.{name}", thing)

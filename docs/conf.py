@@ -29,6 +29,7 @@ source_suffix = {".md": "markdown"}
 html_theme = "furo"
 html_static_path = ["_static"]
 html_js_files = ["versions.js"] if "SPANWISE_VERSIONS" in os.environ else []  # set by versions.py
+html_search_scorer = str(Path(__file__).parent / "search.js")
 html_title = f"spanwise {release}"
 html_show_sourcelink = False
 html_extra_path = ["reference/generated/sample", "reference/schema.json"]
