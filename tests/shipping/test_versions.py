@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,17 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture
+CONF = """
+import os
+project = "p"
+extensions = ["myst_parser"]
+html_theme = "furo"
+html_static_path = ["_static"]
+html_js_files = ["versions.js"] if "SPANWISE_VERSIONS" in os.environ else []
+"""
+
+
+@pytest.fixture(scope="module")
 def versions() -> Any:
     spec = importlib.util.spec_from_file_location("versions", ROOT / "docs" / "versions.py")
     assert spec is not None and spec.loader is not None
@@ -21,37 +32,52 @@ def versions() -> Any:
     return module
 
 
-def site(versions: Any, folder: Path) -> Path:
-    """Two versions, of which the older one lacks a page; the script of the newer one is the real one."""
-    script = (ROOT / "docs" / "_static" / "versions.js").read_text(encoding="utf-8")
-    for version, pages in (("v2", ["index", "howto/new"]), ("v1", ["index"])):
-        for page in pages:
-            path = folder / version / f"{page}.html"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            root = "../" if "/" in page else "./"
-            path.write_text(
-                f'<html data-content_root="{root}"><body><div class="sidebar-brand">{version}</div>'
-                f"<script>{script}</script></body></html>"
-            )
-    versions.listed(folder, ["v2", "v1"])
+@pytest.fixture(scope="module")
+def site(versions: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documentation of a repository with two tags, of which the older one lacks a page."""
+    pytest.importorskip("furo", reason="needs the extra docs")
+    repository, folder = tmp_path_factory.mktemp("repository"), tmp_path_factory.mktemp("site")
+    docs = repository / "docs"
+    docs.joinpath("_static").mkdir(parents=True)
+    docs.joinpath("_static", "versions.js").write_text(
+        (ROOT / "docs" / "_static" / "versions.js").read_text(encoding="utf-8"), encoding="utf-8"
+    )
+    docs.joinpath("conf.py").write_text(CONF)
+
+    def tagged(version: str) -> None:
+        who = ["-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false"]
+        for words in (["add", "."], [*who, "commit", "-qm", version], ["tag", version]):
+            subprocess.run(["git", *words], cwd=repository, check=True)
+
+    subprocess.run(["git", "init", "-q", "."], cwd=repository, check=True)
+    docs.joinpath("index.md").write_text("# First\n")
+    tagged("v1")
+    docs.joinpath("howto").mkdir()
+    docs.joinpath("howto", "new.md").write_text("# New\n")
+    docs.joinpath("index.md").write_text("# Second\n\n```{toctree}\nhowto/new\n```\n")
+    tagged("v2")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(versions, "ROOT", repository)
+        assert versions.main([str(folder), "v2", "v1"]) == 0
     return folder
 
 
-def test_every_version_is_listed_with_its_pages_and_the_first_is_shown(versions: Any, tmp_path: Path) -> None:
-    site(versions, tmp_path)
-    text = (tmp_path / "versions.js").read_text(encoding="utf-8")
+def test_every_tag_is_built_from_its_own_files_and_the_first_is_shown(versions: Any, site: Path) -> None:
+    text = (site / "versions.js").read_text(encoding="utf-8")
     rows = json.loads(text.removeprefix("var spanwiseVersions = ").removesuffix(";\n"))
-    assert rows == [
-        {"name": "v2", "folder": "v2", "pages": ["howto/new.html", "index.html"]},
-        {"name": "v1", "folder": "v1", "pages": ["index.html"]},
+    assert [(row["name"], row["folder"], "howto/new.html" in row["pages"]) for row in rows] == [
+        ("v2", "v2", True),
+        ("v1", "v1", False),
     ]
-    assert "url=v2/index.html" in (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "url=v2/index.html" in (site / "index.html").read_text(encoding="utf-8")
+    for version, title in (("v1", "First"), ("v2", "Second")):
+        assert f"<h1>{title}" in (site / version / "index.html").read_text(encoding="utf-8")
     assert versions.folder_of("fix/links") == "fix-links"
 
 
-def test_the_menu_leads_to_the_same_page_or_to_the_first(versions: Any, tmp_path: Path, browser: Any) -> None:
+def test_the_menu_leads_to_the_same_page_or_to_the_first(site: Path, browser: Any) -> None:
     page = browser.new_page()
-    base = site(versions, tmp_path).as_uri()
+    base = site.as_uri()
     page.goto(f"{base}/v2/howto/new.html")
     page.wait_for_selector("select")
     options = page.eval_on_selector_all(
