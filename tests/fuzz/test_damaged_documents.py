@@ -157,6 +157,17 @@ def test_identities_are_counted_for_all_systems_or_for_none(tmp_path: Path) -> N
     assert "$.systems: identities are counted for some systems only" in str(caught.value)
 
 
+@pytest.mark.parametrize("kind", ["leaks-study", "tuples-study"])
+def test_a_mean_over_datasets_says_over_how_many(kind: str, tmp_path: Path) -> None:
+    kinds = {json.loads(data)["kind"]: data for data in documents.originals()}
+    document = json.loads(kinds[kind])
+    document["systems"]["a"]["datasets"].popitem()
+    (tmp_path / "t.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        spanwise.load(tmp_path / "t.json")
+    assert "$.systems.a: the scores of 'mean' and of 'datasets' are not the same" in str(caught.value)
+
+
 @pytest.mark.parametrize("kind", ["leaks", "leaks-study"])
 def test_leaks_of_all_systems_have_the_same_parts(kind: str, tmp_path: Path) -> None:
     kinds = {json.loads(data)["kind"]: data for data in documents.originals()}

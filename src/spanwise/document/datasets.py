@@ -57,6 +57,9 @@ class VerbStudy(Document, frozen=True, kw_only=True):
         """An error if the document of a dataset contradicts itself; see `Document.inconsistent`."""
         if not self.own:
             return "$.datasets", "there is no dataset"
+        for system, means in self.systems.items():
+            if means.mean.keys() != means.datasets.keys():
+                return f"$.systems.{system}", "the scores of 'mean' and of 'datasets' are not the same"
         for name, document in self.own.items():
             wrong = document.inconsistent()
             if wrong is not None:
