@@ -74,6 +74,7 @@ class Corpus(Struct, frozen=True, eq=False, dict=True):
     document_ids: Sequence[str] | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)  # one value per token
     fields: Mapping[str, Column] = field(default_factory=dict)  # one value per sentence
+    keys: Mapping[str, Sequence[str]] = field(default_factory=dict)  # fields that may name sentences
     source: Source = Source()
 
     def __post_init__(self) -> None:
@@ -184,6 +185,7 @@ class Corpus(Struct, frozen=True, eq=False, dict=True):
             document_ids=names,
             columns={name: frozen(column[tokens]) for name, column in self.columns.items()},
             fields={name: frozen(column[which]) for name, column in self.fields.items()},
+            keys={name: _some(values, which) or () for name, values in self.keys.items()},
             source=Source(
                 self.source.path,
                 None if lines is None else ints(lines[which]),

@@ -32,7 +32,9 @@ def pair(gold: Corpus, predicted: Annotation, *, align: str, parts: bool = False
     """Bring the sentences of predictions into the order of gold, if both sides name them.
 
     Sentences are named by their ids or, if these repeat in gold, by document and id. If one side has no
-    ids, documents are paired by their names, and the sentences of a document in order. If both sides only
+    ids, documents are paired by their names, and the sentences of a document in order. Without text, the
+    sides are also named by another field with a different value in each record, if most of the values are the
+    same on both sides. If both sides only
     count their sentences, one from 0 and the other from 1, the order decides; so it does for counts from
     any other start if texts show that the sentences belong together. Otherwise a name that has no
     partner, or that occurs twice, is refused.
@@ -41,8 +43,10 @@ def pair(gold: Corpus, predicted: Annotation, *, align: str, parts: bool = False
         align: how the texts are aligned afterwards: "characters" and "diff" find their own pairs.
         parts: whether these are parts of longer files, which were cut at the same sentences.
     """
-    names = _names(gold, predicted.corpus)
     texts = not gold.without_text and not predicted.corpus.without_text and align != "position"
+    if not texts:
+        gold, predicted = _named_by_key(gold, predicted)
+    names = _names(gold, predicted.corpus)
     if names is None:
         unlike = _unlike_ids(gold, predicted.corpus)
         if unlike is not None and not texts:
@@ -73,6 +77,40 @@ def pair(gold: Corpus, predicted: Annotation, *, align: str, parts: bool = False
     if texts and known.isdisjoint(where) and not (parts and align == "diff"):
         return Paired(predicted, "by text", unlike)  # other names for what may be the same texts
     raise InputError(unlike)
+
+
+def _named_by_key(gold: Corpus, predicted: Annotation) -> tuple[Corpus, Annotation]:
+    """Both sides with the values of a shared field as ids, if one of them has no ids and such a field exists.
+
+    Raises:
+        InputError: Two fields put the sentences in different orders.
+    """
+    found: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+    other = predicted.corpus
+    own, theirs = _given(gold.ids), _given(other.ids)
+    if own and theirs:
+        return gold, predicted
+    mine = dict.fromkeys(other.keys, own) if own else gold.keys
+    its = dict.fromkeys(gold.keys, theirs) if theirs else other.keys
+    for key in [key for key in mine if key in its]:
+        pair = tuple(mine[key] or ()), tuple(its[key] or ())
+        if 2 * len({*pair[0]} & {*pair[1]}) > max(map(len, pair)) and not all(map(_counts, pair)):
+            found[key] = pair
+    if not found:
+        return gold, predicted
+    key, (names, others) = next(iter(found.items()))
+    order = {name: at for at, name in enumerate(names)}
+    for another, (more, yet_others) in found.items():
+        where = {name: at for at, name in enumerate(more)}
+        for sentence, (one, two) in enumerate(zip(others, yet_others, strict=True)):
+            if order.get(one) != where.get(two):
+                raise InputError(
+                    at(_place(other, sentence), None, f"{key!r} and {another!r} name different sentences of "
+                       f"the gold file ({gold.source.path}).\nGive each sentence an 'id' in both files.")
+                )  # fmt: skip
+    note = f"sentences are paired by {key!r}, which names them in both files"
+    reading = replace(predicted.reading, notes=(*predicted.reading.notes, note))
+    return replace(gold, ids=names), replace(predicted, corpus=replace(other, ids=others), reading=reading)
 
 
 def missing_names(gold: Corpus, predicted: Corpus) -> str | None:

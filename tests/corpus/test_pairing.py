@@ -330,3 +330,39 @@ def _with_ids(corpus: Corpus, ids: tuple[str, ...]) -> Corpus:
     from msgspec.structs import replace
 
     return replace(corpus, ids=ids)
+
+
+@pytest.mark.parametrize("where", ["both", "gold has ids", "predictions have ids", "meta"])
+def test_a_field_whose_values_are_the_same_on_both_sides_names_the_sentences(where: str) -> None:
+    names = ["q7", "q3", "q9"]
+    gold, predicted = (_records(None, text=text, qid=names, n=[1, 1, 2]) for text in (True, False))
+    for side, records in (("gold has ids", gold), ("predictions have ids", predicted)):
+        for record in records:
+            if where == side:
+                record["id"] = record.pop("qid")
+            elif where == "meta":
+                record["meta"] = {"key": record.pop("qid", record.get("meta", {}).get("key"))}
+    assert _scored(gold, _permuted(predicted)) == (1.0, "by id")
+    result = spanwise.evaluate(gold, {"a": _permuted(predicted)}, resamples=0)
+    key = "meta.key" if where == "meta" else "qid"
+    assert result.inputs[1].notes == (f"sentences are paired by '{key}', which names them in both files",)
+
+
+def test_fields_that_are_not_the_same_on_both_sides_name_nothing() -> None:
+    gold, predicted = (
+        _records(None, text=True, n=["a", "b", "c"]),
+        _records(None, text=False, n=["c", "x", "y"]),
+    )
+    assert _scored(gold, predicted) == (1.0, "in order")
+    counted = [_records(None, text=text, line=[1, 2, 3]) for text in (True, False)]
+    assert _scored(*counted) == (1.0, "in order")
+
+
+def test_a_missing_partner_and_contradicting_fields_are_refused() -> None:
+    gold = _records(None, text=True, qid=["a", "b", "c"], url=["u", "v", "w"])
+    other = _records(None, text=False, qid=["a", "b", "x"])
+    with pytest.raises(InputError, match="the id 'x' has no partner in the gold file"):
+        _scored(gold, other)
+    other = _records(None, text=False, qid=["a", "b", "c"], url=["v", "u", "w"])
+    with pytest.raises(InputError, match="'qid' and 'url' name different sentences of the gold file"):
+        _scored(gold, other)

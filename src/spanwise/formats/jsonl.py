@@ -579,7 +579,8 @@ def _corpus(content: JsonRecords, options: Options) -> Corpus:
     asked = {name: _field(content, key) for name, key in options.fields.items()}
     more: dict[str, Any] = {
         **_documents(content, options),
-        "ids": _ids(content),
+        "ids": (ids := _ids(content)),
+        "keys": _keys(content) if ids is None else {},
         "fields": {**(_further(content, options) if options.further else {}), **asked},
         "source": source,
     }
@@ -625,6 +626,26 @@ def id_of(record: JsonRecord) -> str:
     """The id of a record, or "" if it has none."""
     key = id_field(record)
     return "" if key is None else name_of(record[key])
+
+
+def _keys(content: JsonRecords) -> dict[str, tuple[str, ...]]:
+    """The fields with a text or a whole number in each record, no two of which are the same."""
+    first, *others = [_flat(record) for record in content.records]
+    keys = {}
+    for key, value in first.items():
+        values = [name_of(value), *(name_of(other.get(key)) for other in others)]
+        if key not in content.read[0] and all(values) and len({*values}) == len(values):
+            keys[key] = tuple(values)
+    return keys
+
+
+def _flat(record: JsonRecord) -> JsonRecord:
+    """The fields of a record and of its "meta" that hold a text or a whole number."""
+    meta = record.get("meta")
+    inner = {f"meta.{key}": value for key, value in meta.items()} if isinstance(meta, Mapping) else {}
+    return {
+        key: value for key, value in {**record, **inner}.items() if isinstance(value, str) or is_position(value)
+    }
 
 
 def _field(content: JsonRecords, key: str) -> Column:
