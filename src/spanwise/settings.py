@@ -544,6 +544,10 @@ _VERBS: dict[str, tuple[str | Setting, ...]] = {
         ),
         Setting("response", "the field of answers with the raw response", metavar="FIELD"),
         Setting("train", "training data, for seen and unseen facts", metavar="FILE"),
+        Setting(
+            "kind", "show units with this kind of error alone",
+            choices=("type", "filler", "mention missed", "missed", "spurious"), noun="kind of error",
+        ),
         "resamples", "seed", "unit", "workers", _examples("units with an error on the page"), "redact",
     ),
     "describe": (

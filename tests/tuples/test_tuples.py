@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -388,3 +389,50 @@ def test_the_screen_says_what_to_do_and_where_a_system_is_weak(tmp_path: Path) -
     assert "nearsighted: weak where tokens between arguments is" in text
     missed = document.systems["nearsighted"].outcomes.gold["missed"]
     assert f"{missed:,} tuples missed, though all mentions were found: up to +" in text
+
+
+def test_each_task_names_a_command_that_shows_its_units(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    generate_tuples("facts", documents=30, seed=1)
+    files = ["facts/gold.jsonl", "facts/backwards.jsonl"]
+    assert main(["tuples", *files, "--undirected", "sibling_of", "--resamples", "0", "--json", "a.json"]) == 0
+    document = load("a.json")
+    commands = [task.command for task in view(document).findings if task.command]
+    assert (
+        "spanwise tuples facts/gold.jsonl facts/backwards.jsonl --undirected sibling_of --kind missed"
+        in commands
+    )
+    capsys.readouterr()
+    for command in commands:
+        assert main(shlex.split(command)[1:]) == 0
+
+
+def test_a_kind_of_error_chooses_units_and_changes_no_score() -> None:
+    missed: Record = {
+        "id": "2",
+        "tokens": TOKENS,
+        "mentions": MENTIONS,
+        "tuples": [relation("leads", "a", "b")],
+    }
+    found = [PREDICTED, {**missed, "tuples": []}]
+    both, one = (scored([GOLD, missed], found, kind=kind) for kind in (None, "missed"))
+    assert [row.unit for row in both.systems["mine"].sentences] == [0, 1]
+    assert [row.unit for row in one.systems["mine"].sentences] == [1]
+    assert one.systems["mine"].criteria == both.systems["mine"].criteria
+    assert one.settings.kind == "missed"
+    with pytest.raises(ChoiceError):
+        scored([GOLD], [PREDICTED], kind="label")
+
+
+def test_the_verdict_names_the_best_of_several_systems(tmp_path: Path) -> None:
+    generate_tuples(str(tmp_path), documents=60, seed=1)
+    names = ("backwards", "nearsighted", "gold")
+    systems = {name: str(tmp_path / f"{name}.jsonl") for name in names}
+    shown = view(spanwise.tuples(systems["gold"], systems, undirected="sibling_of", resamples=200))
+    assert str(shown.verdict) == "By strict F1 (Rel+), gold is better than nearsighted and backwards."
+    table = next(section.table for section in shown.sections if section.name == "letters")
+    assert table is not None
+    assert [str(row[0]) for row in table.rows] == ["a", "b", "c"]
+    assert [str(row[-1]) for row in table.rows] == ["bc", "", ""]

@@ -348,6 +348,11 @@ ANSWERS = Setting(
     "place the answers of systems that give texts without positions: first, all, next, ordered, or as uie, "
     "spacy-llm or langextract do", metavar="POLICY",
 )  # fmt: skip
+TUPLE_COLUMN = Setting(
+    "column",
+    "of tuples: the column or key with links (hipe: NEL-LIT; conllu), or the layer of relations (webanno)",
+    metavar="NAME",
+)
 PLACING = options_of("place")[1:]  # without the policy
 JSON = Setting("json", "write the document (- for standard output)", metavar="FILE", often=True)
 HTML = Setting("html", "write the page", metavar="FILE", often=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from spanwise.cli.arguments import (
     ENGINE,
     READING,
+    TUPLE_COLUMN,
     Arguments,
     Command,
     OptionGroup,
@@ -194,6 +195,7 @@ VALIDATE = Arguments(
     Setting("most", "list at most N problems per file", type=int, metavar="N", often=True),
     Setting("json", "print JSON, one line per problem", False, often=True),
     Setting("tuples", "check relations, events, attributes and links", False),
+    TUPLE_COLUMN,
     reading_group(without=("map", "predicted_map", "only", "without")),
 )
 
@@ -202,7 +204,7 @@ def run_validate(args: argparse.Namespace) -> int:
     """List every malformed line and every impossible tag in files, with what to do about each."""
     from spanwise.formats import validate
 
-    if args.tuples:
+    if _of_tuples(args):
         return _validate_tuples(args)
     reading = reading_of(args)
     status = 0
@@ -230,10 +232,18 @@ def _validate_tuples(args: argparse.Namespace) -> int:
     return status
 
 
+def _of_tuples(args: argparse.Namespace) -> bool:
+    """Whether files are read as tuples."""
+    if args.column is not None and not args.tuples:
+        raise ChoiceError("--column names what readers of tuples look at.\nAdd --tuples, or leave it out.")
+    return bool(args.tuples)
+
+
 def _tuple_options(args: argparse.Namespace) -> dict[str, Any]:
     """The options of reading that formats of tuples know."""
-    names = ("format", "tag_column", "annotator")
-    return {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
+    from spanwise.relations import READING
+
+    return {name: given for name in READING if (given := getattr(args, name)) is not None}
 
 
 def _show(validation: Validation, *, most: int | None, as_json: bool) -> None:
@@ -296,6 +306,7 @@ CONVERT = Arguments(
         "tuples",
         "convert relations, events, attributes and links as well: to a .jsonl file or a brat folder", False,
     ),
+    TUPLE_COLUMN,
     Setting(
         "context", "join up to K sentences of one document into one, for other trainers", type=int,
         metavar="K",
@@ -315,7 +326,7 @@ def run_convert(args: argparse.Namespace) -> int:
 
     if "-" not in (args.target, args.source) and _same_file(args.source, args.target):
         raise ChoiceError(f"{args.target} is also the file to read.\nWrite to another file.")
-    if args.tuples:
+    if _of_tuples(args):
         from spanwise.relations.files import convert_tuples
 
         checked = convert_tuples(args.source, args.target, to=args.to, **_tuple_options(args))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from spanwise.cli.arguments import (
     ENGINE,
+    TUPLE_COLUMN,
     Arguments,
     Command,
     OptionGroup,
@@ -53,11 +54,7 @@ TUPLES = Arguments(
     shown("tuples"), ENGINE,
     OptionGroup("how to read the files", [
         Setting("format", "the format of all files (default: recognised)", metavar="NAME"),
-        Setting(
-            "column",
-            "the column or key with links (hipe: NEL-LIT; conllu), or the layer of relations (webanno)",
-            metavar="NAME",
-        ),
+        TUPLE_COLUMN,
         Setting("tag_column", "the column with entity tags (hipe, conllu)", metavar="NAME"),
         Setting("annotator", "whose annotations to read (label-studio)", metavar="NAME"),
         *named("encoding", "map", "predicted_map", "only", "without"),

@@ -260,6 +260,7 @@ class TupleSettings(Struct, frozen=True, kw_only=True):
     redacted: bool = False
     command: str | None = None
     answers: str | UnsetType = UNSET  # the policy by which texts were placed
+    kind: str | UnsetType = UNSET  # the kind of error that all units that are shown have
 
 
 class Tuples(Document, frozen=True, kw_only=True):

@@ -91,6 +91,7 @@ def tuples(
     resamples: int = 1000,
     seed: int = 0,
     unit: str | None = None,
+    kind: str | None = None,
     examples: int = 20,
     redact: bool = False,
     command: str | None = None,
@@ -119,6 +120,8 @@ def tuples(
         response: the field of answers with the raw response of the model.
         resamples: shuffles of the paired tests; 0 for no interval and no test.
         unit: what is independent: "document" if the data mark at least two, "sentence", or "block:20".
+        kind: keep units with this kind of error alone ("type", "filler", "mention missed", "missed" or
+            "spurious"); it does not affect the scores.
         examples: the maximum number of units with an error in the document, for each system.
         redact: leave out all text.
         workers: the number of processes; it does not affect the result.
@@ -165,7 +168,7 @@ def tuples(
     learning = None if train is None else TupleSource(train, None, reading, "train")
     tallying = Tallying(
         criterion=criterion, undirected=options.undirected, with_trigger=with_trigger,
-        facts=learning is not None, examples=options.examples, rules=rules,
+        facts=learning is not None, kind=kind, examples=options.examples, rules=rules,
     )  # fmt: skip
     runner = engine_of(engine) or local_engine(cores() if workers is None else workers)
     parts, training = count_parts(own, others, learning, tallying, runner)
@@ -205,6 +208,7 @@ class TupleOptions(CheckedOptions, frozen=True, kw_only=True):
     resamples: int
     seed: int
     unit: str | None
+    kind: str | None
     examples: int
     redact: bool
     command: str | None
@@ -470,7 +474,8 @@ class _Whole:
             of_runs = {name: [measures[run] for run in own] for name, own in runs.items()}
             comparisons = compare_runs(of_runs, list(combinations(runs, 2)), resampling, **how)
         settings = TupleSettings(
-            **options.kept_by(TupleSettings) | {"unit": self.unit, "answers": options.answers or UNSET},
+            **options.kept_by(TupleSettings)
+            | {"unit": self.unit, "answers": options.answers or UNSET, "kind": options.kind or UNSET},
             holds=self.holds, confidence=CONFIDENCE, correction=CORRECTION, number=self.number,
             few_units=self.number < FEW_UNITS, redacted=options.redact,
         )  # fmt: skip

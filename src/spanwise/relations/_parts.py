@@ -13,6 +13,7 @@ from spanwise.engines import Engine
 from spanwise.errors import InputError, at
 from spanwise.formats import File
 from spanwise.relations._tally import Tallying, TrainingTuples, TuplePart, tally, training_of
+from spanwise.relations.answers import looks_answered
 from spanwise.relations.records import (
     TUPLE_FORMATS,
     UnitRecord,
@@ -46,6 +47,11 @@ class TupleSource:
         if isinstance(source, str | os.PathLike | File):
             self.file = source if isinstance(source, File) else File(source, encoding=self.encoding)
             self.path = self.file.path
+            if self.name is None and system is not None and looks_answered(self.file):
+                raise InputError(
+                    f"{self.path}: these tuples are texts without positions, as language models give them.\n"
+                    "Place them on the text of gold with answers='first'."
+                )
             form = tuple_format_of(self.file) if self.name is None else TUPLE_FORMATS.find(self.name)
             self.name, self.format = form.name, form
         else:

@@ -26,6 +26,7 @@ from spanwise.columns import (
 )
 from spanwise.document.tuples import (
     CRITERIA,
+    ERRORS,
     EVENT_SCORES,
     OUTCOMES,
     PREDICTED_OUTCOMES,
@@ -91,6 +92,7 @@ class Tallying(Struct, frozen=True, eq=False):
     undirected: tuple[str, ...]
     with_trigger: bool
     facts: bool  # whether there are training data
+    kind: str | None  # of the errors of units to show
     examples: int
     rules: LabelRules
 
@@ -234,7 +236,7 @@ def _system(gold: TupleSide, predicted: TupleSide, matched: MatchedTuples, tally
         wrong={role: number for role, number in zip(roles, times, strict=True) if number},
         duplicates=int((~matched.predicted_kept).sum()),
         missing=predicted.missing,
-        sentences=_sentences(gold, predicted, matched, tallying.examples),
+        sentences=_sentences(gold, predicted, matched, tallying),
     )  # fmt: skip
 
 
@@ -536,21 +538,28 @@ def _mentions(gold: TupleSide, predicted: TupleSide, matched: MatchedTuples) -> 
 
 
 def _sentences(
-    gold: TupleSide, predicted: TupleSide, matched: MatchedTuples, most: int
+    gold: TupleSide, predicted: TupleSide, matched: MatchedTuples, tallying: Tallying
 ) -> tuple[TupleSentence, ...]:
-    """The first units with an error, of those that have text."""
-    if not most:
+    """The first units with an error, or with one of the chosen kind, of those that have text."""
+    if not tallying.examples:
         return ()
+    kinds = ERRORS if tallying.kind is None else (tallying.kind,)
     wrong = np.concatenate(
-        [gold.unit[matched.gold_outcome > 0], predicted.unit[matched.predicted_outcome > 0]]
+        [
+            side.unit[np.isin(outcome, [names.index(kind) for kind in kinds if kind in names])]
+            for side, outcome, names in (
+                (gold, matched.gold_outcome, OUTCOMES),
+                (predicted, matched.predicted_outcome, PREDICTED_OUTCOMES),
+            )
+        ]
     )
-    sentences = []
+    sentences: list[TupleSentence] = []
     for unit in distinct(wrong).tolist():
         record = gold.records[unit]
         if record.tokens is None and record.text is None:
             continue
         sentences.append(_sentence(gold, predicted, matched, unit))
-        if len(sentences) == most:
+        if len(sentences) == tallying.examples:
             break
     return tuple(sentences)
 

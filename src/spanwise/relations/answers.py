@@ -191,6 +191,22 @@ def _mention(filler: Filler | None) -> Filler | None:
 # ---- records and responses ----
 
 
+def looks_answered(file: File) -> bool:
+    """Whether the first line of a file holds tuples of texts without positions."""
+    line = next((line for line in file.head.split(b"\n") if line.strip()), b"")
+    try:
+        value = loaded(line.decode("utf-8"))
+    except ValueError:
+        return False
+    if isinstance(value, Mapping):
+        if not {"mentions", "entities", "ner"}.isdisjoint(value):
+            return False
+        value = next((value[key] for key in (*_LISTS, *_RESPONSES) if key in value), None)
+    if isinstance(value, list) and any(isinstance(one, Mapping) and "roles" in one for one in value):
+        return False  # of ids of mentions
+    return bool(_parsed(value)[1])
+
+
 def _joined(gold: Sequence[UnitRecord], source: object, response: str | None) -> Iterable[tuple[int, Json]]:
     """The unit of each record, by id or else by order, and what holds its tuples."""
     if isinstance(source, str | os.PathLike):

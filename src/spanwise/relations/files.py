@@ -35,18 +35,21 @@ class CheckedTuples(Struct, frozen=True, eq=False):
         return f"{self.format} ({self.evidence}): {', '.join(sizes)}"
 
 
-def check_tuples(path: str | os.PathLike[str], *, format: str | None = None, **options: Any) -> CheckedTuples:
+def check_tuples(
+    path: str | os.PathLike[str], *, format: str | None = None, encoding: str | None = None, **options: Any
+) -> CheckedTuples:
     """The records of a file, after all checks that do not need gold.
 
     Args:
         path: a file, or a folder if the format has folders.
         format: the name of its format; by default it is recognised.
+        encoding: the encoding of its text; by default UTF-8.
         options: what the format needs in addition, such as `column`.
 
     Raises:
         InputError: the file cannot be read, or its tuples contradict its mentions.
     """
-    file = File(path)
+    file = File(path, encoding=encoding)
     form = TUPLE_FORMATS.find(format) if format is not None else tuple_format_of(file)
     evidence = "as named" if format is not None else form.recognise(file) or ""
     records = list(read_records(file, format=form, **options))

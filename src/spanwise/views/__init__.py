@@ -55,6 +55,7 @@ class Remark(Struct, frozen=True):
     rest: str
     check: bool = False
     link: str = ""
+    command: str = ""  # what shows it, or does it
 
 
 class View(Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from spanwise.document.analyses import Slices
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.leaks import Leaks
+from spanwise.document.tuples import Tuples
 from spanwise.labels import label_map
 from spanwise.settings import SETTINGS
 from spanwise.views import SCREEN, Section
@@ -18,7 +19,7 @@ from spanwise.views.wording import visible
 _READING = {
     *(setting.option for setting in SETTINGS.values() if setting.group == "read"),
     "--align", "--answers", "--answers-format", "--level", "--threshold", "--aliases", "--repeats",
-    "--unknown", "--prompt-unit", "--response", "--sample", "--limit",
+    "--column", "--unknown", "--prompt-unit", "--response", "--sample", "--limit",
 }  # fmt: skip
 # The options that name a model, by the format of the predictions it makes.
 MODEL_OPTIONS = {"spacy pipeline": "--spacy", "transformers": "--hf"}
@@ -39,7 +40,16 @@ def reading_options(command: str) -> list[str]:
 def next_section(
     document: Leaks | Slices, verb: str, options: Iterable[str], note: str = "", system: str | None = None
 ) -> Iterator[Section]:
-    """The command that looks closer at the files of a document, which are read as they were; none in memory.
+    """The command that looks closer at the files of a document, see `closer_command`; none in memory."""
+    command = closer_command(document, verb, options, system)
+    if command:
+        yield Section("next", literal("Next"), (Paragraphs((literal(command),), COMMAND),), note, on=SCREEN)
+
+
+def closer_command(
+    document: Leaks | Slices | Tuples, verb: str, options: Iterable[str], system: str | None = None
+) -> str:
+    """A command about the files of a document, which are read as they were; empty for data in memory.
 
     Args:
         options: what follows the files, quoted for the shell.
@@ -48,12 +58,11 @@ def next_section(
     gold = [row.path for row in document.inputs if row.role == "gold" and row.path]
     own = [row for row in document.inputs if row.role == "predicted" and system in (None, row.system)]
     predicted = [row.path for row in own if row.path]
-    if document.settings.command and gold and predicted:
-        train = [f"--train {quoted(row.path)}" for row in document.inputs if row.role == "train" and row.path]
-        files = map(quoted, dict.fromkeys([*gold, *predicted]))  # one that holds both is named once
-        read = reading_options(document.settings.command)
-        command = " ".join(["spanwise", verb, *files, *train, *options, *read])
-        yield Section("next", literal("Next"), (Paragraphs((literal(command),), COMMAND),), note, on=SCREEN)
+    if not document.settings.command or not gold or not predicted:
+        return ""
+    train = [f"--train {quoted(row.path)}" for row in document.inputs if row.role == "train" and row.path]
+    files = map(quoted, dict.fromkeys([*gold, *predicted]))  # one that holds both is named once
+    return " ".join(["spanwise", verb, *files, *train, *options, *reading_options(document.settings.command)])
 
 
 def mapped_command(command: str, label: str, target: str) -> str:

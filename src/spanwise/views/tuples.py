@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from spanwise.diagnosis import beaten_letters, lettering, significant_pairs
 from spanwise.document import Interval, usual_settings
 from spanwise.document.tuples import ShownTuple, SystemTuples, TupleCell, Tuples, TupleSentence
 from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Remark, Section, View, cells
 from spanwise.views import wording as words
 from spanwise.views.cells import (
+    COMMAND,
     Arc,
     ArcQuote,
     ArcSide,
@@ -25,8 +27,17 @@ from spanwise.views.cells import (
     ShareBar,
     Strip,
     StripAxis,
+    note,
 )
-from spanwise.views.sentences import NOT_APART, compared_sentence, sentence_p
+from spanwise.views.commands import closer_command, quoted
+from spanwise.views.sentences import (
+    NOT_APART,
+    better_by,
+    compared_sentence,
+    how_tested,
+    named_test,
+    sentence_p,
+)
 
 CRITERIA = {
     "strict": ("strict (Rel+)", "type, and span and label of every filler"),
@@ -42,6 +53,7 @@ GOLD_OUTCOMES = {
     "mention missed": ("a mention was missed", "a filler is no predicted mention"),
     "missed": ("missed", "all mentions found, no such tuple"),
 }
+INVENTED = ("invented", "predicted, like nothing in gold")
 EVENTS = {
     "trigger_identified": "trigger identified",
     "trigger_classified": "trigger classified",
@@ -80,6 +92,7 @@ def tuples_view(document: Tuples) -> View:
         Section("verdict", cells.words(""), (Paragraphs((verdict, *statements)),), on=SCREEN),
         *_what_to_do(tasks),
         *_over_runs(document),
+        *_letters(document),
         _criteria(first),
         _outcomes(first),
         *_sentences(first),
@@ -102,16 +115,33 @@ def tuples_view(document: Tuples) -> View:
 
 
 def _verdict(document: Tuples) -> cells.Clause:
-    name = CRITERIA[document.criterion][0]
-    if document.comparisons:
-        settings = usual_settings(unit=document.settings.unit, correction=document.settings.correction)
-        worded = [compared_sentence(one, settings, _f1(name)) for one in document.comparisons]
-        found = " ".join(filter(None, worded))
-        if found:
-            return cells.literal(found)
+    """Which system is better by the chosen criterion, or what each of them scores."""
+    score = _f1(CRITERIA[document.criterion][0])
+    tests = [pair.primary for pair in document.comparisons]
+    if len(tests) == 1 and (test := tests[0]) is not None and test.difference is not None:
+        pair = document.comparisons[0]
+        if pair.identical:
+            return cells.words("{} and {} give the same predictions.", *pair.systems)
+        shown = better_by(pair.systems, test.difference, test.interval, score, significant=test.significant)
+        return cells.literal(f"{shown}.")
+    if any(test is not None for test in tests):
+        better = significant_pairs(document.comparisons)
+        best, *others = lettering(_primary(document))
+        beaten = [name for name in others if (best, name) in better]
+        left = [name for name in others if name not in beaten]
+        parts = [f"{best} is better than {words.either(beaten, 'and')}"] if beaten else []
+        parts += [f"{words.either([best, *left], 'and')} {NOT_APART}"] if left else []
+        return cells.literal(f"By {score}, {'; '.join(parts)}.")
     if document.runs:
         return cells.joined([_mean(document, system) for system in document.runs])
     return cells.joined([_alone(document, system) for system in document.systems])
+
+
+def _primary(document: Tuples) -> dict[str, float | None]:
+    """The F1 of each system by the chosen criterion, or its mean over runs."""
+    if document.runs:
+        return {name: own.mean[document.criterion]["f1"] for name, own in document.runs.items()}
+    return {name: own.criteria[document.criterion].overall.f1 for name, own in document.systems.items()}
 
 
 def _f1(name: str) -> str:
@@ -142,20 +172,31 @@ def _alone(document: Tuples, name: str) -> cells.Clause:
 
 
 def _compared(document: Tuples) -> Iterator[str]:
-    """Under which other criteria the two systems differ, and under which they cannot be told apart."""
+    """How the pairs were tested, and under which other criteria the answer is the same or another."""
+    settings = usual_settings(unit=document.settings.unit, correction=document.settings.correction)
     for pair in document.comparisons:
+        if pair.identical or pair.primary is None or pair.primary.p_corrected is None:
+            continue
+        if len(document.comparisons) > 1:
+            yield compared_sentence(pair, settings, _f1(CRITERIA[document.criterion][0]))
+        else:
+            yield f"Tested by {how_tested(pair, settings)}."
+        said: dict[str, list[str]] = {}
         for criterion, (name, _) in CRITERIA.items():
             test = pair.score(("criteria", criterion, "overall", "f1"))
-            if criterion in (document.criterion, "type") or test is None or test.p_corrected is None:
+            if criterion == "type" or test is None or test.p_corrected is None:
                 continue
             first, second = pair.systems if (test.difference or 0) >= 0 else pair.systems[::-1]
-            said = (
-                f"{first} is better than {second}"
-                if test.significant
-                else f"{first} and {second} {NOT_APART}"
-            )
-            by = words.points(abs(test.difference or 0))
-            yield f"By {name}, {said} ({by} F1, p {sentence_p(test.p_corrected)})."
+            better = f"{first} is better than {second}"
+            said.setdefault(
+                better if test.significant else f"{words.either(pair.systems, 'and')} {NOT_APART}", []
+            ).append(name)
+        for sentence, names in said.items():
+            others = [name for name in names if name != CRITERIA[document.criterion][0]]
+            if others and len(others) == len(names):
+                yield f"By {words.either(others, 'and')}, {sentence}."
+            elif others and len(document.comparisons) == 1:
+                yield f"The same holds by {words.either(others, 'and')}."
 
 
 def _tasks(document: Tuples) -> Iterator[Remark]:
@@ -169,8 +210,13 @@ def _tasks(document: Tuples) -> Iterator[Remark]:
                 f"{words.plural(one.gold, 'gold tuple')}, p {sentence_p(one.p)} (the worst of {one.of}).",
             )
         costly = sorted(_costly(system, document.criterion), key=lambda task: -task[0])
-        for gain, what, why in costly[:MOST_TASKS]:
-            yield Remark(f"{who}{what}.", f"{why}: up to +{words.points(gain)} F1.")
+        for gain, what, why, kind in costly[:MOST_TASKS]:
+            command = closer_command(
+                document, "tuples", [*_as_chosen(document), f"--kind {quoted(kind)}"], name
+            )
+            if not kind:
+                command = closer_command(document, "errors", ["--kind 'wrong label'"], name)
+            yield Remark(f"{who}{what}.", f"{why}: up to +{words.points(gain)} F1.", command=command)
         if system.seen is not UNSET and system.seen.SEEN.tuples:
             yield Remark(
                 f"{who}report seen facts apart.",
@@ -179,13 +225,21 @@ def _tasks(document: Tuples) -> Iterator[Remark]:
             )
 
 
-def _costly(system: SystemTuples, criterion: str) -> Iterator[tuple[float, str, str]]:
-    """What would raise F1, by how much, what to do, and what shows it."""
+def _as_chosen(document: Tuples) -> Iterator[str]:
+    """The options by which tuples are equal, where they are not the usual ones."""
+    if document.criterion != "strict":
+        yield f"--criterion {document.criterion}"
+    if document.settings.undirected:
+        yield f"--undirected {quoted(','.join(document.settings.undirected))}"
+
+
+def _costly(system: SystemTuples, criterion: str) -> Iterator[tuple[float, str, str, str]]:
+    """What would raise F1, by how much, what to do, what shows it, and the kind of its errors."""
     strict, spans = (system.criteria[one].overall for one in ("strict", "boundaries"))
     labels = spans.correct - strict.correct
     if criterion == "strict" and labels and strict.f1 is not None and spans.f1 is not None:
         why = f"{words.plural(labels, 'tuple')} with the right type and spans, and only another label"
-        yield spans.f1 - strict.f1, "fix the labels of mentions", f"{why} (from Rel+ to Rel)"
+        yield spans.f1 - strict.f1, "fix the labels of mentions", f"{why} (from Rel+ to Rel)", ""
     gold, invented = system.outcomes.gold, system.outcomes.predicted["spurious"]
     role, wrong = next(iter(system.outcomes.roles.items()), ("", 0))
     for kind, times, what, why in (
@@ -198,23 +252,19 @@ def _costly(system: SystemTuples, criterion: str) -> Iterator[tuple[float, str, 
     ):  # fmt: skip
         gain = system.gains[kind].gain
         if times and gain:
-            yield gain, what, f"{words.plural(times, 'tuple')} {why}"
+            yield gain, what, f"{words.plural(times, 'tuple')} {why}", kind
 
 
 def _what_to_do(tasks: Sequence[Remark]) -> Iterator[Section]:
     """The tasks on a screen; a page begins with them."""
     if tasks:
-        blocks = [
-            block
-            for task in tasks
-            for block in (
-                Paragraphs((cells.literal(task.strong),), "strong"),
-                Paragraphs((cells.literal(task.rest),), "faint", indent=4),
-            )
-        ]
-        yield Section(
-            "tasks", cells.words("What to do"), tuple(blocks), "up to: if all were right", on=SCREEN
-        )
+        blocks: list[Block] = []
+        for task in tasks:
+            blocks += [note(task.strong, "strong", 2), note(task.rest, "faint", 4)]
+            if task.command:
+                blocks.append(note(task.command, COMMAND, 4))
+        about = "up to: if all were right"
+        yield Section("tasks", cells.words("What to do"), tuple(blocks), about, on=SCREEN)
 
 
 # ---- tables ----------------------------------------------------------------------------------------------
@@ -245,6 +295,24 @@ def _over_runs(document: Tuples) -> Iterator[Section]:
         note,
         on=SHOWN,
     )
+
+
+def _letters(document: Tuples) -> Iterator[Section]:
+    """Of more than two systems, which of them each one is better than, by the chosen criterion."""
+    if len(document.comparisons) < 2:
+        return
+    scores = _primary(document)
+    own = lettering(scores)
+    beats = beaten_letters(own, significant_pairs(document.comparisons))
+    rows: list[Sequence[Cell]] = [
+        (sign, name, cells.points(scores[name], "strong"), beats[name]) for name, sign in own.items()
+    ]
+    columns = [
+        Column(""), Column("system", least=8, names=True), Column("F1", right=True), Column("better than"),
+    ]  # fmt: skip
+    settings = usual_settings(unit=document.settings.unit, correction=document.settings.correction)
+    about = f"{CRITERIA[document.criterion][0]}; {named_test(document.comparisons, settings)}"
+    yield Section("letters", cells.words("Who is better than whom"), (Grid(columns, rows),), about)
 
 
 def _scored(cell: TupleCell) -> list[Cell]:
@@ -310,7 +378,7 @@ def _outcomes(document: Tuples) -> Section:
     bars = len(systems) <= 2
     rows: list[Sequence[Cell]] = []
     listed = [(key, *told, "gold") for key, told in GOLD_OUTCOMES.items()]
-    listed.append(("spurious", "invented", "predicted, like nothing in gold", "predicted"))
+    listed.append(("spurious", *INVENTED, "predicted"))
     for key, name, about, side in listed:
         row: list[Cell] = [Phrase(name, "strong")]
         for system in systems:
@@ -375,7 +443,7 @@ def _types(document: Tuples) -> Section:
 
 def _parts(document: Tuples) -> Iterator[Section]:
     """Events, links, values, seen facts, mentions and buckets, as far as the data have them."""
-    for name, title, note in (
+    for name, title, about in (
         ("events", "Events", "distinct triggers and arguments; the criterion does not matter"),
         ("links", "Links", "strict: span, label and identifier; found: of mentions found by span"),
         ("values", "Values of attributes", "F1 by type and value"),
@@ -392,7 +460,7 @@ def _parts(document: Tuples) -> Iterator[Section]:
                 *_score_columns(document),
             ]
             grid = Grid(columns, rows, None if name != "buckets" else 24, "parts")
-            yield Section(name, cells.words(title), (grid,), note, on=SHOWN)
+            yield Section(name, cells.words(title), (grid,), about, on=SHOWN)
 
 
 def _part_rows(document: Tuples, name: str) -> list[Sequence[Cell]]:
@@ -460,7 +528,8 @@ def _sentences(document: Tuples) -> Iterator[Section]:
         if not drawn:
             continue
         note = "gold above, the system below; what is wrong is dashed, marked ✗ and said in words"
-        title = cells.words("Sentences with an error of {}", name)
+        kind = f": {GOLD_OUTCOMES.get(one, INVENTED)[0]}" if (one := document.settings.kind) else ""
+        title = cells.words("Sentences with an error of {}" + kind, name)
         yield Section(f"sentences-{at}", title, drawn, note, on=PAGE)
         yield Section(f"read-{at}", title, drawn[:MOST_SENTENCES], on=SCREEN)
 
