@@ -125,9 +125,12 @@ def _name(result: DocumentLike | str | Path, otherwise: str) -> str:
 def _loaded(result: DocumentLike | str | Path) -> Evaluation | Study:
     document = load(result) if isinstance(result, str | Path) else as_document(result)
     if not isinstance(document, Evaluation | Study):
+        instead = "Make one with spanwise evaluate --json."
+        if document.kind in ("leaks", "tuples"):
+            instead = f"Compare both predictions at once: spanwise {document.kind} GOLD OLD NEW."
         raise InputError(
             f"{_name(result, 'the document')}: only evaluations and studies can be compared, but this "
-            f"document is of kind {document.kind!r}.\nMake one with spanwise evaluate --json."
+            f"document is of kind {document.kind!r}.\n{instead}"
         )
     return document
 

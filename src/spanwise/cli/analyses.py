@@ -336,9 +336,11 @@ def _evaluation(path: str, what: str) -> Evaluation:
 
     document = load(path)
     if not isinstance(document, Evaluation):
+        instead = "Give a result that spanwise evaluate --json has written, or the files."
+        if document.kind == "tuples" and what.startswith("slices"):
+            instead = f"It has found weak types and parts of tuples already: spanwise report {path}"
         raise ChoiceError(
-            f"{path}: {what} one evaluation, and this is a document of the kind {document.kind}.\n"
-            "Give a result that spanwise evaluate --json has written, or the files."
+            f"{path}: {what} one evaluation, and this is a document of the kind {document.kind}.\n{instead}"
         )
     return document
 

@@ -265,10 +265,12 @@ def _checked(
     """The requested datasets, after checking that the document has sentences and the requested names."""
     shown = shown_datasets(document)
     if not shown and document.kind not in ("evaluation", "comparison", "study"):
+        instead = "Its page shows what it has: write it with spanwise report."
+        if document.kind == "tuples":
+            instead = "Show its units by what is wrong in them: spanwise tuples GOLD PRED --kind missed."
         raise InputError(
             "errors are listed of evaluations and studies, and this document is of the kind "
-            f"{document.kind}.\n"
-            "Its page shows what it has: write it with spanwise report."
+            f"{document.kind}.\n{instead}"
         )
     if dataset is not None and dataset not in {part.name for part in shown}:
         raise unknown("dataset", dataset, [part.name for part in shown])
