@@ -9,10 +9,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import spanwise
 from spanwise.cli.main import main
 from spanwise.demo import generate
+from spanwise.document.evaluation import DatasetRuns
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError, InputError
 from spanwise.reports._charts.marks import _levels
@@ -111,22 +113,44 @@ def test_a_paper_has_the_main_table_a_figure_the_tests_and_an_appendix(
     assert "Swapper \\& Söhne" in text and "mem\\_50\\%" in text
     for name in ("tab:holistic", "fig:main", "tab:datasets", "tab:scores"):
         assert text.count(f"\\label{{{name}}}") == 1
-    assert "Test of differences: t-test over runs and" in text
+    assert "Differences are tested by t-test over runs and" in text
     assert text.index("tab:holistic") < text.index("\\appendix") < text.index("tab:scores")
     assert "resizebox" not in text
     assert all(float(size) >= 7 for size in re.findall(r"\\fontsize\{([\d.]+)\}", text))
 
 
-def test_every_test_of_a_pair_is_in_the_paragraph(document: Study, tmp_path: Path) -> None:
+def test_the_paragraph_is_short_and_every_test_is_in_a_table(document: Study, tmp_path: Path) -> None:
     tex, _ = spanwise.paper(document, tmp_path)
     text = tex.read_text(encoding="utf-8")
-    for name, part in document.datasets.items():
+    paragraph = text[text.index("\\section{Results}") : text.index("\\begin{table")]
+    assert len(paragraph.split()) < 90
+    assert "n = " in paragraph and "Raised letters" in paragraph and "bold" in paragraph
+    tests = text[: text.index("\\label{tab:tests}")].rpartition("\\begin{tabular}")[2]
+    for part in document.datasets.values():
         for row in part.comparisons:
             assert row.primary is not None and row.primary.difference is not None
-            line = next(line for line in text.splitlines() if line.startswith(f"On {name}, "))
-            assert line
-            if row.primary.significant:
-                assert f"{100 * abs(row.primary.difference):.1f} F1" in text
+            assert f"{100 * abs(row.primary.difference):.1f}" in tests
+
+
+def _without_documents(part: DatasetRuns) -> DatasetRuns:
+    assert part.dataset is not None
+    return replace(part, dataset=replace(part.dataset, documents=None))
+
+
+def test_a_paper_has_no_column_without_a_number_and_no_codes(document: Study, tmp_path: Path) -> None:
+    tex, _ = spanwise.paper(document, tmp_path)
+    text = tex.read_text(encoding="utf-8")
+    data = replace(
+        document, datasets={name: _without_documents(part) for name, part in document.datasets.items()}
+    )
+    tex, _ = spanwise.paper(data, tmp_path)
+    shown = (
+        tex.read_text(encoding="utf-8")
+        .partition("\\label{tab:datasets}")[0]
+        .rpartition("\\begin{tabular}")[2]
+    )
+    assert "sentences" in shown and "documents" not in shown and "n/a" not in shown
+    assert "UNSEEN" not in text and "TCM" not in text
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")

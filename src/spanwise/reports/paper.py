@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from spanwise import __version__
-from spanwise.document import DocumentLike
-from spanwise.document.evaluation import DatasetRuns, Evaluation
+from spanwise.document import DocumentLike, given
+from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import as_document, load
 from spanwise.document.scores import Comparison
 from spanwise.document.study import Study
@@ -16,13 +18,15 @@ from spanwise.reports.figures import file_name
 from spanwise.reports.figures import save as save_figures
 from spanwise.reports.tables import Table, latex, tables
 from spanwise.settings import CONFIDENCE
-from spanwise.views import sentences, wording
+from spanwise.views import cells, sentences, wording
+from spanwise.views.cells import PaperCell as Cell
+from spanwise.views.cells import text_of
 from spanwise.views.standing import family_of
 from spanwise.views.statements import over_datasets, score_tested
 
 FILE = "paper.tex"
-_FEW = 2  # pairs that cannot be told apart and are named; more are counted
-APPENDIX = ("datasets", "scores", "labels", "tough")  # the tables of the appendix, where a document has them
+TESTS = "tests"  # the table of all tests
+APPENDIX = ("datasets", TESTS, "scores", "labels", "tough")  # where a document has them
 # Papers of the ACL have columns of 7.7 cm; without their style, the page is set in the same way.
 _HEAD = r"""\documentclass[11pt,twocolumn]{article}
 \IfFileExists{acl.sty}{\usepackage{acl}\usepackage{times}}{%
@@ -60,7 +64,8 @@ def paper(
         output: the folder for `paper.tex` and the figure.
         decimals: decimals of scores in points, 1 or 2.
         wide: whether the main table takes both columns of the page in any case.
-        appendix: the names of further tables; by default, the data and all scores, labels and tough mentions.
+        appendix: the names of further tables; by default, the data, the tests and all scores,
+            labels and tough mentions.
 
     Returns:
         The files that were written.
@@ -70,14 +75,16 @@ def paper(
     document = load(result) if isinstance(result, str | Path) else as_document(result)
     if not isinstance(document, Evaluation | Study) or not document.datasets:
         raise InputError("a paper is made from a study or an evaluation.\nSave one with --json.")
-    chosen = tables(document)
+    chosen = dict(tables(document))
+    if (tests := _tests(document)) is not None:
+        chosen[TESTS] = tests
     for name in appendix or ():
         if name not in chosen:
             raise unknown("table of this document", name, chosen)
     names = [name for name in APPENDIX if name in chosen] if appendix is None else list(appendix)
     figure = "holistic" if isinstance(document, Study) else "score"
     drawn = save_figures(document, output, formats=("pdf",), names=(figure,), columns=1)
-    further = [chosen[name].rounded(decimals) for name in names]
+    further = [_readable(chosen[name]).without_empty_columns().rounded(decimals) for name in names]
     main = chosen["holistic"].rounded(decimals)
     text = "\n".join(_lines(document, main, f"{file_name(figure)}.pdf", further, decimals, wide=wide))
     from spanwise.formats import write_atomically
@@ -101,7 +108,7 @@ def _lines(
     yield "% the papers behind the numbers: spanwise cite --bibtex"
     yield _HEAD + r"\begin{document}" + "\n"
     yield "\\section{Results}\n"
-    yield "\n".join(_paragraph(document, decimals)) + "\n"
+    yield "\n".join(_paragraph(document, decimals, [table.name for table in further])) + "\n"
     yield main.to_latex(wide=wide)
     yield from _figure(document, figure)
     if further:
@@ -124,39 +131,90 @@ def _score(document: Evaluation | Study) -> str:
     return wording.study_score(document.analyses) if isinstance(document, Study) else "F1"
 
 
-def _paragraph(document: Evaluation | Study, decimals: int) -> Iterator[str]:
-    """How systems were tested and what the tests say, one sentence per line."""
+def _paragraph(document: Evaluation | Study, decimals: int, named: Collection[str]) -> Iterator[str]:
+    """What is tested, how, on how much, and what letters and bold numbers mean, one sentence per line.
+
+    Every test is in a table of the appendix; without it, an evaluation's few tests are said in words.
+    """
     yield f"Table~\\ref{{tab:holistic}} and Figure~\\ref{{fig:main}} show {latex(_score(document))}."
     parts = document.datasets
-    comparisons = [row for part in parts.values() for row in part.comparisons if _is_tested(row)]
-    if not comparisons:
+    tests = [row for part in parts.values() for row in part.comparisons if _is_tested(row)]
+    if not tests:
         return
     family = family_of(document) if isinstance(document, Study) else ""
-    yield latex(f"Test of differences: {sentences.named_test(comparisons, document.settings, family)}.")
-    for name, part in parts.items():
-        where = f"On {wording.visible(name)}, " if len(parts) > 1 else ""
-        yield from (latex(wording.capital(where + text)) for text in _differences(part, decimals))
-    if any(row.primary is not None and row.primary.interval for row in comparisons) and len(comparisons) > 1:
-        yield "Intervals of differences are not corrected for the number of tests."
+    test = sentences.named_test(tests, document.settings, family)
+    runs = {number for row in tests for number in row.runs or (1, 1)}
+    run = f", with {many(max(runs), 'run')} of each system" if min(runs) == max(runs) > 1 else ""
+    yield latex(f"Differences are tested by {test}; n = {_sizes(document)}{run}.")
+    significant = sum(row.primary is not None and row.primary.significant for row in tests)
+    if len(tests) == 1:
+        yield latex(f"{_better(tests[0], decimals)}.")
+        return
+    letters = "Raised letters name the systems that one is significantly better than (p < .05)"
+    yield latex(f"{letters}; bold: no system is significantly better.")
+    told = f"{significant or 'None'} of {len(tests)} tested differences {_are(significant)} significant"
+    yield latex(told) + (f" (Table~\\ref{{tab:{TESTS}}})." if TESTS in named else ".")
     if isinstance(document, Study) and len(parts) > 1:
-        yield from (latex(text) for text in over_datasets(document, places=decimals).values() if text)
+        over = [text for text in over_datasets(document, places=decimals).values() if text]
+        if len(over) == 1:
+            yield latex(over[0])
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _sizes(document: Evaluation | Study) -> str:
+    """How many units the tests are over, for each dataset."""
+    unit = document.settings.unit or "unit"
+    sizes: list[str] = []
+    for name, part in document.datasets.items():
+        facts = part.dataset
+        own = {"sentence": facts.sentences, "document": facts.documents} if facts is not None else {}
+        number = own.get(unit) or given(document.settings.units)
+        if number:
+            where = f" on {wording.visible(name)}" if len(document.datasets) > 1 else ""
+            sizes.append(f"{wording.count(number) if sizes else wording.plural(number, unit)}{where}")
+    if not sizes:
+        return f"all {unit}s"
+    return " and ".join([", ".join(sizes[:-1]), sizes[-1]] if len(sizes) > 1 else sizes)
 
 
 def _is_tested(row: Comparison) -> bool:
     return row.primary is not None and row.primary.p_corrected is not None
 
 
-def _differences(part: DatasetRuns, decimals: int) -> Iterator[str]:
-    """Every significant difference of one dataset, and how many pairs cannot be told apart."""
-    tests = [(row, row.primary) for row in part.comparisons if row.primary is not None and _is_tested(row)]
-    tied = [row for row, test in tests if not test.significant]
-    yield from (f"{_better(row, decimals)}." for row, test in tests if test.significant or len(tied) <= _FEW)
-    if len(tied) > _FEW:
-        least = min(test.p_corrected or 0.0 for _, test in tests if not test.significant)
-        p = sentences.sentence_p(least)
-        p = p if p == "= 1.000" else p.replace("=", "≥")
-        others = "other " if len(tied) < len(tests) else ""
-        yield f"the {others}{many(len(tied), 'pair')} of systems {sentences.NOT_APART} (p {p})."
+def _tests(document: Evaluation | Study) -> Table | None:
+    """Every test of the primary score, with its interval; None without tests."""
+    several = len(document.datasets) > 1
+    rows: list[tuple[Cell, ...]] = []
+    for name, part in document.datasets.items():
+        for row in part.comparisons:
+            if (test := row.primary) is not None and _is_tested(row):
+                difference = replace(cells.signed(test.difference), best=test.significant)
+                numbers = (difference, cells.interval(test.interval, differs=True))
+                rows.append(
+                    ((name,) if several else ())
+                    + (*map(wording.visible, row.systems), *numbers, cells.p_value(test.p_corrected))
+                )
+    if not rows:
+        return None
+    header = (*(("dataset",) if several else ()), "first", "second", "difference", "interval", "corrected p")
+    caption = f"Differences in {_score(document)} between systems, the first less the second, in points."
+    caption += " Bold: significant (p < .05). Intervals are not corrected for the number of tests."
+    return Table(TESTS, caption, header, tuple(rows))
+
+
+def _readable(table: Table) -> Table:
+    """The table with the subsets of tough mentions in words, without empty subsets."""
+    if not {"subset", "gold"} <= set(table.header):
+        return table
+    at, gold = table.header.index("subset"), table.header.index("gold")
+    empty = cells.count(0).text
+    rows = [row for row in table.rows if text_of(row[gold]).rstrip("†‡") != empty]
+    return replace(
+        table, rows=tuple((*row[:at], wording.tough(text_of(row[at])), *row[at + 1 :]) for row in rows)
+    )
 
 
 def _better(row: Comparison, decimals: int) -> str:

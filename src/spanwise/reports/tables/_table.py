@@ -77,6 +77,18 @@ class Table(Struct, frozen=True):
         columns = [shown._tex_column(at) for at in range(bool(groups), len(self.header))]
         return typeset(self.name, self.caption, columns, groups, wide=wide)
 
+    def without_empty_columns(self) -> Table:
+        """The table without columns whose numbers are all undefined.
+
+        Examples:
+            >>> rows = (("news", Number(None, "n/a"), Number(4, "4")),)
+            >>> Table("data", "", ("dataset", "documents", "labels"), rows).without_empty_columns().header
+            ('dataset', 'labels')
+        """
+        kept = [at for at in range(len(self.header)) if not _is_empty([row[at] for row in self.rows])]
+        header = tuple(self.header[at] for at in kept)
+        return replace(self, header=header, rows=tuple(tuple(row[at] for at in kept) for row in self.rows))
+
     def _with_numbers(self) -> Table:
         """The table without rows whose numbers are all undefined; as it is if no row would be left."""
         rows = tuple(row for row in self.rows if not _is_empty(row))
@@ -176,7 +188,7 @@ def _plain_cell(cell: ViewCell) -> Cell:
 
 
 def _is_empty(row: Sequence[Cell]) -> bool:
-    """Whether a row has numbers, none of which is defined."""
+    """Whether a row or a column has numbers, none of which is defined."""
     values = [
         value
         for cell in row
