@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from spanwise.columns import plain
 from spanwise.diagnosis import LEAST_GOLD, lettering
@@ -29,8 +32,10 @@ def tasks(document: Evaluation, name: str | None = None) -> tuple[TaskFinding, .
     order = list(lettering({name: system.primary(primary) for name, system in systems.items()}))
     chosen = order[0] if name is None else name
     aliased = order if name is None else [name]
-    labels = [task for system in aliased for task in _unknown(system, systems[system])]
-    about = [*_own(chosen, systems[chosen]), *_truncation(chosen, systems[chosen])]
+    labels = _joined([task for system in aliased for task in _unknown(system, systems[system])])
+    # What an alias explains would otherwise be listed again as a weak label and as wrong labels.
+    meant = {task.names for task in labels if task.kind == "alias"}
+    about = [*_own(chosen, systems[chosen], meant), *_truncation(chosen, systems[chosen])]
     own = sorted(about, key=lambda task: -(task.gain or 0.0))
     worth = [task for task in own if (task.gain or 0.0) >= LEAST_EFFECT] or own[:1]
     return (*labels, *worth, *_checks(document))
@@ -87,9 +92,30 @@ def _unknown(name: str, system: SystemScores) -> Iterator[TaskFinding]:
             )
 
 
-def _own(name: str, system: SystemScores) -> Iterator[TaskFinding]:
-    """The patterns of a system's errors, and its weakest label."""
+def _joined(tasks: Sequence[TaskFinding]) -> list[TaskFinding]:
+    """One task for each label that gold does not have, with the predictions of the other systems.
+
+    The task is that of the system for which most of the label's mentions have one gold label.
+    """
+    by_label: dict[str, list[TaskFinding]] = {}
+    for task in sorted(tasks, key=lambda task: (task.kind != "alias", -task.count)):
+        by_label.setdefault(task.names[-1], []).append(task)
+    return [
+        replace(first, others={task.system: _predictions(task) for task in rest if task.system})
+        for first, *rest in by_label.values()
+    ]
+
+
+def _predictions(task: TaskFinding) -> int:
+    """How many predictions have the label of a task."""
+    return task.of if task.of is not UNSET else task.count
+
+
+def _own(name: str, system: SystemScores, meant: Collection[tuple[str, ...]]) -> Iterator[TaskFinding]:
+    """The patterns of a system's errors, and its weakest label, but nothing that an alias explains."""
     for index, pattern in enumerate(system.patterns.listed if system.patterns else ()):
+        if (pattern.gold, pattern.predicted) in meant:
+            continue
         yield TaskFinding(
             kind="pattern",
             system=name,
@@ -103,7 +129,10 @@ def _own(name: str, system: SystemScores) -> Iterator[TaskFinding]:
     scored = {
         label: cell
         for label, cell in system.exact.labels.items()
-        if cell.gold >= LEAST_GOLD and cell.f1 is not None and label in system.label_gains
+        if cell.gold >= LEAST_GOLD
+        and cell.f1 is not None
+        and label in system.label_gains
+        and label not in {gold for gold, _ in meant}
     }
     if len(scored) > 1:
         label = min(scored, key=lambda label: (scored[label].f1 or 0.0, label))

@@ -44,6 +44,21 @@ def test_an_unknown_label_comes_first_whatever_its_gain() -> None:
     assert second.title == "Teach mine where names with “of” end."
 
 
+def test_one_task_names_every_system_with_the_same_unknown_label() -> None:
+    tokens = ["Port", "of", "Denby", "Oslo"]
+    gold = [["B-LOC", "I-LOC", "I-LOC", "O"]] * 30 + [["O", "O", "O", "B-LOC"]] * 6
+    mine = [["B-LOC", "O", "O", "O"]] * 30 + [["O", "O", "O", "B-PLACE"]] * 6
+    yours = [["B-LOC", "I-LOC", "I-LOC", "O"]] * 31 + [["O", "O", "O", "B-PLACE"]] * 5
+    systems = {name: rows(tags, tokens) for name, tags in (("mine", mine), ("yours", yours))}
+    result = spanwise.evaluate(rows(gold, tokens), systems, resamples=0)
+    about = [task for task in shown_tasks(result) if "PLACE" in task.title]
+    assert [task.title for task in about] == ["Map PLACE to LOC."]
+    assert about[0].reason == (
+        "6 predictions of mine and 5 of yours are labeled PLACE, which gold does not have; "
+        "6 of those of mine are exactly a gold LOC."
+    )
+
+
 def test_tasks_about_errors_are_ordered_by_gain(tmp_path: Path) -> None:
     demo = generate(tmp_path, sentences=400)
     result = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, resamples=0)

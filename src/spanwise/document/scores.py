@@ -643,6 +643,7 @@ class TaskFinding(DocumentPart, frozen=True, kw_only=True):
     of: Count | UnsetType = UNSET
     path: tuple[str, ...]
     names: tuple[str, ...] = ()  # labels, or the name of a pattern
+    others: Mapping[str, int] = field(default_factory=dict)  # predictions of other systems with this label
     filter: Mapping[str, str] = field(default_factory=dict)
 
 

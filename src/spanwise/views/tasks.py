@@ -92,12 +92,17 @@ def _sentences(document: Evaluation, task: TaskFinding) -> tuple[str, str]:
             return f"Teach {visible(task.system or '')} more {names[0]}.", _weakest(document, task)
         case "alias":
             gold, predicted = names
-            told = f"{wording.plural(given(task.of) or 0, 'prediction')} of {visible(task.system or '')} "
-            told += f"{'is' if task.of == 1 else 'are'} labeled {predicted}, which gold does not have; "
-            return f"Map {predicted} to {gold}.", f"{told}{number} of them are exactly a gold {gold}."
+            told = f"{_predictions(task)} {'is' if task.of == 1 and not task.others else 'are'}"
+            whose = f"those of {visible(task.system or '')}" if task.others else "them"
+            return (
+                f"Map {predicted} to {gold}.",
+                f"{told} labeled {predicted}, which gold does not have;"
+                f" {number} of {whose} are exactly a gold {gold}.",
+            )
         case "unknown":
-            told = f"{wording.plural(task.count, 'prediction')} of {visible(task.system or '')}"
-            return f"Check the label {names[0]}.", f"{told} have this label, which gold does not have."
+            have = "has" if task.count == 1 and not task.others else "have"
+            told = f"{_predictions(task)} {have} this label, which gold does not have."
+            return f"Check the label {names[0]}.", told
         case "truncation":
             cut = given(document.systems[task.system or ""].truncation)
             assert cut is not None
@@ -118,6 +123,14 @@ def _sentences(document: Evaluation, task: TaskFinding) -> tuple[str, str]:
             labels = "label has" if task.count == 1 else "labels have"
             told = f"{number} {labels} fewer than {FEW_MENTIONS} test mentions: {_named(names)}."
             return "Annotate more test data.", told
+
+
+def _predictions(task: TaskFinding) -> str:
+    """How many predictions of each system have a label that gold lacks."""
+    number = given(task.of) or task.count
+    first = f"{wording.plural(number, 'prediction')} of {visible(task.system or '')}"
+    named = [f"{wording.count(count)} of {visible(name)}" for name, count in task.others.items()]
+    return " and ".join([", ".join([first, *named[:-1]]), *named[-1:]])
 
 
 def _listed(system: SystemScores) -> Sequence[Pattern]:
@@ -158,7 +171,7 @@ def _pattern(system: str, pattern: Pattern) -> tuple[str, str]:
         "swallows after": (f"Keep {word} out of the end of names.", f"swallow {word} after the name"),
         "labels": (
             f"Tell {gold} from {predicted} in names that end in {word}.",
-            f"call a {gold} that ends in {word} {predicted}",
+            f"call {gold} names that end in {word} {predicted}",
         ),
         "text": (_of_text(system, pattern, word), f"are {word}"),
         "shape": (_of_text(system, pattern, _SHAPES.get(pattern.text, word)), _ARE.get(pattern.text, word)),
