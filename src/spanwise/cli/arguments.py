@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from spanwise.engines.spark import SparkEngine
 
 Asked = TypeVar("Asked")
+# Options that people try, and those that a command may have instead.
+MEANT = {
+    **dict.fromkeys(("--top", "--first", "--head", "--max", "-n"), ("--most",)),
+    **dict.fromkeys(("-o", "--out", "--output"), ("--json", "--to")),
+}
 
 
 class Command(NamedTuple):
@@ -171,7 +176,8 @@ class Parser(argparse.ArgumentParser):
         if not wrong.startswith("-"):
             return f"{text!r} is an unexpected argument"
         options = [option for action in self._actions for option in action.option_strings]
-        close = difflib.get_close_matches(wrong, options, n=1)
+        close = [option for option in MEANT.get(wrong, ()) if option in options]
+        close = close or difflib.get_close_matches(wrong, options, n=1)
         return f"there is no option {wrong}" + (f"; did you mean {close[0]}?" if close else "")
 
     def error(self, message: str) -> NoReturn:
@@ -303,8 +309,11 @@ class _Limits(argparse.Action):
     ) -> None:
         name, _, number = str(values).partition("=")
         if not number.isascii() or not number.isdecimal() or len(number) > 18:
+            known = [option for action in parser._actions for option in action.option_strings]
             parser.error(
-                f"argument --limit: {values!r} is not of the form NAME=NUMBER, such as unpacked=8000000000"
+                "--limit raises a limit on input files and is of the form NAME=NUMBER, such as "
+                f"unpacked=8000000000, not {values!r}"
+                + (f".\nTo list fewer, write --most {values}" if "--most" in known else "")
             )
         namespace.limits = {**(namespace.limits or {}), name: int(number)}
 
