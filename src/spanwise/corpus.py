@@ -45,6 +45,25 @@ class Source(Struct, frozen=True, eq=False):
         return None if self.lines is None else int(self.lines[sentence]) + token
 
 
+def in_text(place: str | None, document: str | None) -> bool:
+    """Whether `Corpus.place` gave the first line of a document, whose other lines count from there."""
+    return place is not None and document is not None and place.endswith(f": {document}:1")
+
+
+def line_of(place: str | None, document: str | None, text: str, position: int) -> str | None:
+    """The location of a character of a text: its own line if `place` is the first line of a document.
+
+    Examples:
+        >>> line_of("gold: doc2:1", "doc2", "Acme Ltd.\\nMaria Rossi signed.", 10)
+        'gold: doc2:2'
+        >>> line_of("gold.jsonl:7", "doc2", "Acme Ltd.\\nMaria Rossi signed.", 10)
+        'gold.jsonl:7'
+    """
+    if place is None or not in_text(place, document):
+        return place
+    return f"{place[:-1]}{1 + text.count(chr(10), 0, position)}"
+
+
 class Corpus(Struct, frozen=True, eq=False, dict=True):
     """Sentences of interned tokens, optionally grouped into documents.
 

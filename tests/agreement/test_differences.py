@@ -139,6 +139,9 @@ def test_a_document_of_one_sentence_is_shown_line_by_line(campaign: Path, tmp_pa
         rows = list(csv.DictReader(file))
     assert max(len(row["context"]) for row in rows) <= 2 * 60 + 8 + 2
     assert rows[0]["context"].startswith("Line 0: Ada met Bo in New York.")
+    assert {row["source"].rpartition(" ")[2] for row in rows} == {f"d1:{at}" for at in range(1, 41)}
+    assert {line.source.rpartition(" ")[2] for line in lines} == {f"d1:{at}" for at in range(1, 41)}
+    assert "d1:1\n" in screen and "d1:2\n" in screen
 
 
 def test_decisions_of_a_worksheet_apply_whatever_context_it_holds(campaign: Path, tmp_path: Path) -> None:

@@ -225,7 +225,7 @@ def _with_interval(table: Floats) -> tuple[float | None, Interval | None, str | 
 
 COLUMNS = (
     "document", "sentence", "start", "end", "label", "text", "votes", "annotators", "marked_by", "majority",
-    "decision", "context",
+    "decision", "context", "source",
 )  # fmt: skip
 DECISIONS = {"yes": True, "y": True, "accept": True, "no": False, "n": False, "reject": False}
 
@@ -262,6 +262,7 @@ class OpenRows(Struct, frozen=True, eq=False):
                     "tie" if votes.tied[row] else "yes" if votes.accepted[row] else "no",
                     "",
                     "" if redact else context_of(block, sentence, start, end),
+                    block.corpus.place_of(sentence, start),
                 )
             )
         return cls(tuple(sides[0]), tuple(sides[1]))

@@ -18,6 +18,7 @@ from spanwise.buckets import Bucket
 from spanwise.columns import Bools, ints, offsets
 from spanwise.conditions import OUTCOME, TOUGHNESS, Condition, Criterion, WordSearch, parse
 from spanwise.conditions import words_of as finding
+from spanwise.corpus import line_of
 from spanwise.document import Document, DocumentLike, given
 from spanwise.document.evaluation import Evaluation, GoldMention, PredictedMention, Sentence
 from spanwise.document.loading import as_document
@@ -564,12 +565,11 @@ _TURNS = {
 def location_of(error: ListedError) -> str | None:
     """Where the error is; if the document is one text, with the line on which its first mention begins."""
     sentence = error.sentence
-    source, document, text = sentence.source, given(sentence.document), given(sentence.text)
+    text = given(sentence.text)
     starts = [side.start for side in (error.gold, error.predicted) if side is not None and side.start >= 0]
-    if source is None or not text or not starts or not source.endswith(f": {document}:1"):
-        return source
-    line = 1 + text.count("\n", 0, min(starts))
-    return f"{source[:-1]}{line}"
+    if not text or not starts:
+        return sentence.source
+    return line_of(sentence.source, given(sentence.document), text, min(starts))
 
 
 def _draw(pen: _Pen, error: ListedError) -> None:

@@ -284,7 +284,8 @@ def _examples(document: Agreement) -> Iterator[Section]:
     for example in document.sentences[:MOST_EXAMPLES]:
         lines = lines_of(example)
         shown += [
-            (cells.note(" ".join(line.text)), _disputed(line)) for line in lines[:MOST_LINES]
+            (cells.note(line.source, "faint"), cells.note(" ".join(line.text)), _disputed(line))
+            for line in lines[:MOST_LINES]
         ]  # fmt: skip
         if len(lines) > MOST_LINES:
             left = wording.plural(len(lines) - MOST_LINES, "more line")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
+from spanwise.corpus import line_of
 from spanwise.document import given
 from spanwise.document.agreement import (
     Agreement,
@@ -113,7 +114,12 @@ def _part(example: DisagreementExample, begin: int, end: int) -> DisagreementExa
     moved = [
         structs.replace(mention, start=mention.start - shift, end=mention.end - shift) for mention in inside
     ]
-    return structs.replace(example, text=(before + text[begin:end] + after,), mentions=tuple(moved))
+    return structs.replace(
+        example,
+        source=line_of(example.source, example.document, text, begin) or "",
+        text=(before + text[begin:end] + after,),
+        mentions=tuple(moved),
+    )
 
 
 def words_of(example: DisagreementExample, mention: DisagreementMention) -> str:
