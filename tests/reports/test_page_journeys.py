@@ -71,6 +71,7 @@ def evaluated(systems: int, labels: int) -> spanwise.Result:
     return spanwise.evaluate(gold, named, resamples=60)
 
 
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 SIZES = [(1, 6), (2, 2), (2, 6), (2, 40), (3, 6), (12, 6), (40, 6)]
 
 
@@ -279,6 +280,60 @@ def test_tables_are_sorted_and_charts_copied(two: Opened) -> None:
         copied = page.evaluate("window.copied")
         assert "var(--" not in copied
     assert "\\toprule" in copied and "Wrong label" in copied
+
+
+@pytest.mark.parametrize("width", [1440, 900, 390])
+def test_a_page_opens_with_its_cards_and_the_rest_is_one_click_away(
+    browser: Browser, folder: Path, study_page: Path, width: int
+) -> None:
+    for path in (page_of(folder, 1, 6), page_of(folder, 2, 6), page_of(folder, 3, 6), study_page):
+        opened = Opened(browser, path, width=width, folded=True)
+        page = opened.page
+        for card in ("verdict", "tasks", *(["telling"] if path != study_page else [])):
+            opened.see(f"#{card}").to_be_visible()
+        assert page.locator("details.part[open]").count() == 0
+        assert page.locator("details.part").count() >= 4
+        for scheme in SCHEMES:
+            opened.turn(scheme)
+            assert opened.overflow() <= 0
+        summary = page.locator("details.part > summary").first
+        summary.focus()
+        page.keyboard.press("Enter")
+        assert page.locator("details.part[open]").count() == 1
+        page.click("#unfold")
+        assert page.locator("details.part:not([open])").count() == 0
+        opened.see("#unfold").to_have_text("Close all")
+        assert opened.said == []
+        opened.context.close()
+
+
+def test_addresses_links_and_keys_open_the_part_that_they_lead_to(browser: Browser, folder: Path) -> None:
+    opened = Opened(browser, page_of(folder, 2, 6), at="#confusions", folded=True)
+    page = opened.page
+    assert page.locator("details.part[open]").count() == 1
+    opened.see("#errors").to_be_visible()
+    page.click("nav >> text=Labels")
+    opened.see("#labels table:visible").to_have_count(1)
+    page.locator(".part[open] > summary").last.click()
+    page.click("nav >> text=Labels")  # the address stays the same
+    opened.see("#labels table:visible").to_have_count(1)
+    page.keyboard.press("/")
+    opened.see("#q").to_be_focused()
+    page.locator("#tasks a").first.click()
+    opened.follows()
+    opened.see(".example").not_to_have_count(0)
+    assert opened.said == []
+    opened.context.close()
+
+
+def test_without_scripts_every_part_can_be_opened(browser: Browser, folder: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"file://{page_of(folder, 2, 6)}#confusions")
+    assert page.locator("#confusions table").first.is_visible()
+    page.locator("summary", has_text="Method").click()
+    assert page.locator("text=Precision = correct / predicted").is_visible()
+    context.close()
 
 
 def test_printing_opens_every_fold(two: Opened) -> None:

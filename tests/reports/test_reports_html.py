@@ -287,7 +287,7 @@ def test_links_name_what_they_count() -> None:
 
 def test_packed_sentences_keep_every_mention() -> None:
     document = result("bert", "crf")
-    ids, _, texts, gold, systems, _ = packed_of(document)["sentences"]
+    ids, _, texts, gold, systems, _, _ = packed_of(document)["sentences"]
     assert len(ids) == len(document["sentences"])
     assert texts[0].split(" ") == document["sentences"][0]["tokens"]
     assert sum(map(len, gold)) == sum(len(row["gold"]) for row in document["sentences"])
@@ -310,7 +310,7 @@ def test_text_without_tokens_is_cut_where_mentions_begin_and_end() -> None:
                "tough": [], "buckets": {}}  # fmt: skip
     document["sentences"] = [{"id": "0", "source": "a:1", "text": "Dr. Jones-Smith (b.)", "gold": [mention],
                               "systems": {"crf": []}}]  # fmt: skip
-    _, _, texts, gold, _, offsets = packed_of(document)["sentences"]
+    _, _, texts, gold, _, offsets, _ = packed_of(document)["sentences"]
     assert texts[0] == ["Dr", ".", "Jones", "-", "Smith", "(", "b", ".", ")"]
     assert gold[0][0][:2] == [2, 3]
     assert offsets[0][4:6] == [4, 9]

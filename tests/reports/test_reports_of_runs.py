@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from browsing import Opened, until
@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from study_files import make
+from typed import present
 
 import spanwise
 from spanwise.averages import averaged, deviations, spread
@@ -21,11 +22,16 @@ from spanwise.document.study import Study
 from spanwise.errors import ChoiceError
 from spanwise.reports import figures, render
 from spanwise.reports.errors import listing, to_csv, to_jsonl, to_text
+from spanwise.reports.html.opening import study_sentences
+from spanwise.reports.html.standings import ranked_systems
 from spanwise.reports.html.verdicts import findings, verdicts
 from spanwise.reports.tables import Number
 from spanwise.views import wording as words
 from spanwise.views.shown import run_name, study_shown
 from spanwise.views.verdict import verdict
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 SYSTEMS = ("large", "small", "rules")
 
@@ -352,6 +358,27 @@ def test_sentences_of_the_page_say_in_how_many_runs_a_mention_is_wrong(
         assert parts and all(part.endswith("of 3 runs") for part in parts)
         assert all(("in 3 of 3" in part) == (which == "all") for part in parts)
     assert not opened.said
+
+
+def test_a_study_opens_with_sentences_that_the_best_system_alone_gets_right(
+    browser: Browser, two_datasets: Study, tmp_path: Path
+) -> None:
+    told = present(study_sentences(two_datasets))
+    first, second = ranked_systems(two_datasets)[:2]
+    assert told.title == f"{first} right, {second} wrong"
+    assert {one.dataset for one in told.shown} == {"north", "south"} and len(told.shown) == 3
+    for one in told.shown:
+        said = {who: kind for who, _, kind in one.readings}
+        assert said["gold"] == "gold" and said[first] == "right" and said[second] in ("wrong", "missed")
+    path = tmp_path / "study.html"
+    two_datasets.to_html(path)
+    opened = Opened(browser, path, folded=True)
+    assert opened.page.locator("#telling .told").count() == 3
+    opened.page.locator("#telling .head a").click()
+    opened.follows()
+    assert opened.count() == told.number > 0
+    assert opened.said == []
+    opened.context.close()
 
 
 def test_a_page_of_one_run_each_has_no_filter_of_runs(folder: Path) -> None:

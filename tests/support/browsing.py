@@ -127,11 +127,15 @@ def box_of(part: Locator) -> FloatRect:
 
 
 class Opened:
-    """An open page, with its requests (`asked`) and its console messages and errors (`said`)."""
+    """An open page, with its requests (`asked`) and its console messages and errors (`said`).
+
+    Its folded parts are open, unless it is opened `folded`.
+    """
 
     def __init__(
-        self, browser: Browser, path: Path, *, width: int = 1440, scheme: Scheme = "light", at: str = ""
-    ) -> None:
+        self, browser: Browser, path: Path, *, width: int = 1440, scheme: Scheme = "light", at: str = "",
+        folded: bool = False,
+    ) -> None:  # fmt: skip
         self.context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True
         )
@@ -149,6 +153,8 @@ class Opened:
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.goto(f"file://{path}{at}")
         self.page.wait_for_selector("html[data-ready][data-filled]", state="attached")
+        if not folded:
+            self.page.evaluate("document.querySelectorAll('.part').forEach((part) => { part.open = true; })")
 
     def until(self, expression: str) -> None:
         """Wait until an expression is true.

@@ -15,7 +15,7 @@ import jinja2
 from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
 from jinja2.bccache import Bucket
 
-__all__ = ["compact_style", "environment_of"]
+__all__ = ["compact_script", "compact_style", "environment_of"]
 
 
 def environment_of(package: str, *, keep_trailing_newline: bool = False) -> Environment:
@@ -74,3 +74,14 @@ def compact_style(style: str) -> str:
         'a{color:red;}@media print{a,b{color:black;}}'
     """
     return re.sub(r"\s*([{};,])\s*|(:)\s+", r"\1\2", style).strip()
+
+
+def compact_script(script: str) -> str:
+    """A script without indentation and without lines that hold only a comment.
+
+    Examples:
+        >>> compact_script("// Why.\\nif (a) {\\n  b();\\n}\\n")
+        'if (a) {\\nb();\\n}'
+    """
+    lines = (line.strip() for line in script.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))

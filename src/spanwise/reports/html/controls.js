@@ -1,7 +1,7 @@
 "use strict";
 // The controls of the examples: filters, keyboard, and downloads.
-window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, more, redraw, agreement, OUTCOMES }) => {
-  const { $, make, number, address, query, go, copy, kept, KEPT } = window.spanwisePage;
+window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, more, redraw, agreement, locationOf, OUTCOMES }) => {
+  const { $, make, number, address, query, go, copy, unfold, kept, KEPT } = window.spanwisePage;
 
   // ---- the controls ------------------------------------------------------------------------------
   const option = (value, text) => {
@@ -118,6 +118,7 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
   // ---- keyboard ----------------------------------------------------------------------------------
   const cards = () => [...list.children];
   const step = (by) => {
+    unfold($("examples"));
     let all = cards();
     const here = all.indexOf(document.activeElement.closest?.(".example"));
     if (by > 0 && here === all.length - 1 && !$("more").hidden) { more(); all = cards(); }
@@ -133,7 +134,7 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
       else if (!field && address().place === "examples" && Object.keys(address().choices).some((key) => !KEPT.includes(key))) go({});
       field?.blur();
     } else if (field) return;
-    else if (event.key === "/") { event.preventDefault(); $("examples").scrollIntoView(); $("q").focus({ preventScroll: true }); }
+    else if (event.key === "/") { event.preventDefault(); unfold($("examples")); $("examples").scrollIntoView(); $("q").focus({ preventScroll: true }); }
     else if (event.key === "j") step(1);
     else if (event.key === "k") step(-1);
     else if (document.activeElement.classList.contains("example") && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
@@ -152,7 +153,7 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
     const [goldStart, goldEnd] = ends(sentence, gold), [start, end] = ends(sentence, predicted);
     const side = gold || predicted;
     return {
-      sentence: sentence.id, source: sentence.source, system: outcome < 0 ? null : state.choices.system,
+      sentence: sentence.id, source: sentence.breaks ? locationOf(sentence, Math.max(side.start, 0)) : sentence.source, system: outcome < 0 ? null : state.choices.system,
       outcome: outcome < 0 ? null : OUTCOMES[outcome], ...(runs ? { runs: runs.runs, of_runs: runs.of } : {}),
       gold_label: gold ? data.labels[gold.label] : null, gold_start: goldStart, gold_end: goldEnd, gold_text: textOf(sentence, gold),
       predicted_label: predicted ? data.labels[predicted.label] : null, predicted_start: start, predicted_end: end,

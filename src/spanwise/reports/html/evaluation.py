@@ -18,7 +18,7 @@ from spanwise.document.study import PairDiagnosis, Study
 from spanwise.reports._charts import PAGE, Style, axis_range, errors, evaluation, marks, shortened, titled
 from spanwise.reports._charts.svg import svg
 from spanwise.reports._document import examples
-from spanwise.reports.html.opening import opening
+from spanwise.reports.html.opening import opening, study_sentences
 from spanwise.reports.html.packing import contents
 from spanwise.reports.html.standings import leads, place, ranked_systems, scales
 from spanwise.reports.html.verdicts import (
@@ -535,6 +535,7 @@ def study_parts(document: Study) -> dict[str, object]:
         "verdicts": verdicts(document, study.systems(document)),
         "odd": oddities(document),
         "known": shown_points(document),
+        "telling": study_sentences(document),
         "overlapping": OVERLAPPING,
         "leads": leads(document),
         "ranked": ranked_systems(document),

@@ -2,7 +2,7 @@
 // The examples: every mention or error that matches the choice in the address, each in its sentence,
 // with one track for gold and one for every system.
 (async () => {
-  const { $, make, number, cut, address, go, follow, KEPT } = window.spanwisePage;
+  const { $, make, number, cut, address, go, follow, roomOf, KEPT } = window.spanwisePage;
   const list = $("list");
   const OUTCOMES = ["TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP"];
   const PAGE = 40, CONTEXT = 9, LONG = 70;
@@ -10,7 +10,7 @@
   // ---- unpack ------------------------------------------------------------------------------------
   const data = await window.spanwisePage.data;
   const unpack = () => {
-    const [ids, sources, texts, golds, predictions, offsets] = data.sentences;
+    const [ids, sources, texts, golds, predictions, offsets, breaks] = data.sentences;
     // The mentions of a system are built on first use; a right one is stored as the index of its gold mention.
     const predicted = (place) => {
       const made = [];
@@ -21,7 +21,7 @@
     };
     const right = ([start, end, label, , , , buckets, parts], partner) => [start, end, label, 0, partner, buckets, parts];
     data.rows = texts.map((text, place) => ({
-      place, id: ids[place], source: sources[place], offsets: offsets[place],
+      place, id: ids[place], source: sources[place], offsets: offsets[place], breaks: breaks[place],
       tokens: typeof text === "string" ? text.split(" ") : typeof text === "number" ? null : text,
       size: typeof text === "number" ? text : 0,
       gold: golds[place].map(([start, end, label, outcomes, partners, tough, buckets, parts]) =>
@@ -185,14 +185,23 @@
     })),
   ];
 
+  // Where the line of a text ends that a token is in, and the location of a token.
+  const lineAt = ({ breaks, size }, at) => {
+    let found = 0;
+    while (breaks && breaks[found + 2] <= at) found += 2;
+    return breaks ? { number: breaks[found + 1], begin: breaks[found], end: breaks[found + 2] ?? size } : { number: 0, begin: 0, end: size };
+  };
+  const locationOf = (sentence, at) => sentence.breaks ? `${sentence.source.slice(0, -1)}${lineAt(sentence, at).number}` : sentence.source || sentence.id || "";
   // The tokens to show: all of a short sentence, else the neighbourhood of the hits.
   const pieces = (group) => {
     const size = group.sentence.size;
-    if (size <= LONG || group.whole) return [[0, size]];
+    if ((size <= LONG && !group.sentence.breaks) || group.whole) return [[0, size]];
     const near = [];
     for (const { gold, predicted } of group.hits) {
       for (const mention of [gold, predicted]) {
-        if (mention && mention.start >= 0) near.push([Math.max(0, mention.start - CONTEXT), Math.min(size, mention.end + CONTEXT)]);
+        if (!mention || mention.start < 0) continue;
+        const begin = lineAt(group.sentence, mention.start).begin, end = lineAt(group.sentence, mention.end - 1).end;
+        near.push([Math.max(begin, mention.start - CONTEXT), Math.min(end, mention.end + CONTEXT)]);
       }
     }
     near.sort((a, b) => a[0] - b[0]);
@@ -220,7 +229,7 @@
       for (let at = start; at < end; at++) {
         const text = sentence.tokens ? visible(sentence.tokens[at]) : "▒";
         const width = Math.max(widthOf(text) + 7, (least.get(at) || 0) + 2);
-        if (used + width > room && at > from) {
+        if ((used + width > room || lineAt(sentence, at).begin === at) && at > from) {
           lines.push([from, at]);
           from = at;
           used = 0;
@@ -304,7 +313,8 @@
     const card = make("article", "example");
     card.tabIndex = -1;
     const head = make("header");
-    head.append(make("span", "source", visible(sentence.source || sentence.id || "")));
+    const source = make("span", "source");
+    head.append(source);
     const system = data.systems.indexOf(state.choices.system);
     for (const row of found.slice(0, 6)) {
       const chip = make("span", "chip", told(row)), runs = agreement(row, system);
@@ -325,10 +335,13 @@
     const marked = new Set();
     for (const mention of hits) for (let at = mention.start; at < mention.end; at++) marked.add(at);
     const rows = tracks(sentence);
-    const lines = linesOf(group, rows, Math.max(160, list.clientWidth - state.names - 10));
+    const lines = linesOf(group, rows, Math.max(160, roomOf(list) - state.names - 10));
+    source.textContent = visible(locationOf(sentence, lines[0]?.[0] ?? 0));
     let last = 0;
     for (const line of lines) {
-      if (line[0] > last) card.append(make("p", "gap", `… ${number(line[0] - last)} tokens …`));
+      const here = locationOf(sentence, line[0]);
+      if (line !== lines[0] && here !== locationOf(sentence, last - 1)) card.append(make("p", "source", visible(here)));
+      else if (line[0] > last) card.append(make("p", "gap", `… ${number(line[0] - last)} tokens …`));
       card.append(drawLine(group, rows, line, marked, hits));
       last = line[1];
     }
@@ -452,7 +465,7 @@
     redraw();
   });
   const score = window.spanwiseScore({ data, visible });
-  const fill = window.spanwiseControls({ data, state, list, visible, bucketTitle, without, more, redraw, agreement, OUTCOMES });
+  const fill = window.spanwiseControls({ data, state, list, visible, bucketTitle, without, more, redraw, agreement, locationOf, OUTCOMES });
   window.spanwiseAll = () => { while (state.drawn < Math.min(state.groups.length, 2000)) more(); };
   window.spanwiseShow = show;
   // Update the sentences after a change of dataset or pair.

@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import UNSET, to_builtins
 
 from spanwise.columns import Column
+from spanwise.corpus import in_text
 from spanwise.document import given
 from spanwise.document.evaluation import Evaluation, GoldMention, PredictedMention, Sentence
 from spanwise.document.scores import BucketScores, ExactScores, SubsetRecall, SystemScores
@@ -167,7 +168,7 @@ def _filter_counts(shown: ShownDataset, names: Sequence[str]) -> dict[str, list[
 
 def _columns(rows: Sequence[Sequence[object]]) -> list[list[object]]:
     """Transpose the rows: with texts next to texts, and numbers to numbers, they deflate a sixth better."""
-    return [[row[at] if at < len(row) else 0 for row in rows] for at in range(6)]
+    return [[row[at] if at < len(row) else 0 for row in rows] for at in range(7)]
 
 
 class PackedAttribute(TypedDict):
@@ -224,8 +225,11 @@ class _Packer:
         ]
 
     def sentence(self, row: Sentence) -> list[object]:
-        """One sentence: id, source, tokens, gold mentions, mentions of each system, offsets of pieces."""
-        tokens, where, offsets = _text(row)
+        """One sentence: id, source, tokens, gold mentions, mentions of each system, offsets of pieces.
+
+        A text in several lines has them as well: the first piece and the number of each, one after another.
+        """
+        tokens, where, offsets, lines = _text(row)
         gold = [
             [
                 *where(mention.start, mention.end), self.code(mention.label),
@@ -241,7 +245,7 @@ class _Packer:
             for name in self._systems
         ]
         packed_row = [str(row.id), row.source or "", tokens, gold, systems]
-        return [*packed_row, offsets] if offsets else packed_row
+        return [*packed_row, offsets, lines or 0] if offsets else packed_row
 
     def _predicted(
         self, mention: PredictedMention, where: Where, gold: Sequence[Sequence[object]]
@@ -281,17 +285,31 @@ def _rest(mention: PredictedMention, where: Where) -> list[object]:
     return [*(parts or [None]), mention.answer] if mention.answer else parts
 
 
-def _text(row: Sentence) -> tuple[object, Where, list[int]]:
-    """The tokens to show, the mapping from spans to them, and their offsets in the text."""
+def _text(row: Sentence) -> tuple[object, Where, list[int], list[int]]:
+    """The tokens to show, the mapping from spans to them, and their offsets and lines in the text."""
     if row.tokens is not UNSET:
         plain = all(token and not re.search(r"\s", token) for token in row.tokens)
-        return (" ".join(row.tokens) if plain and row.tokens else list(row.tokens)), _span, []
+        return (" ".join(row.tokens) if plain and row.tokens else list(row.tokens)), _span, [], []
     mentions: list[Mention] = [*row.gold, *(mention for rows in row.systems.values() for mention in rows)]
     if row.text is UNSET:
         # Redacted: show as many blanks as there were tokens.
         length = row.length or max((mention.end for mention in mentions), default=0)
-        return int(length), _span, []
-    return _pieces(row.text, mentions)
+        return int(length), _span, [], []
+    pieces, where, offsets = _pieces(row.text, mentions)
+    lines = _lines(row.text, offsets) if in_text(row.source, given(row.document)) else []
+    return pieces, where, offsets, lines
+
+
+def _lines(text: str, offsets: Sequence[int]) -> list[int]:
+    """The first piece of every line that has one, and the number of the line, one after another."""
+    lines: list[int] = []
+    line, seen = 1, 0
+    for at, start in enumerate(offsets[::2]):
+        line += text.count("\n", seen, start)
+        seen = start
+        if not lines or lines[-1] != line:
+            lines += [at, line]
+    return lines if len(lines) > 2 else []
 
 
 def _span(start: int, end: int) -> tuple[int, int]:

@@ -108,6 +108,24 @@
     later(fillRest);
   };
   document.addEventListener("toggle", (event) => { if (event.target.open && event.target.querySelector(WAITING)) fillIn(event.target); }, true);
+  // ---- folded parts of the page: an address, a link or a key opens the part that it leads to ------------
+  const unfold = (element) => {
+    for (let fold = element?.closest("details:not([open])"); fold; fold = fold.parentElement.closest("details:not([open])")) {
+      fold.open = true;
+      fillIn(fold);
+    }
+  };
+  const PARTS = "details.part";
+  $("unfold")?.addEventListener("click", () => {
+    const all = [...document.querySelectorAll(PARTS)], open = all.some((one) => !one.open);
+    for (const one of all) one.open = open;
+  });
+  document.addEventListener("toggle", (event) => {
+    if ($("unfold") && event.target.matches(PARTS)) $("unfold").textContent = [...document.querySelectorAll(PARTS)].some((one) => !one.open) ? "Open all" : "Close all";
+  }, true);
+  // What is folded has no width of its own yet, but the width of the page less the borders of a card.
+  const roomOf = (element) => element.clientWidth || $("overview").querySelector(".page").clientWidth - 42;
+
   // A page may have several datasets, but shows one at a time.
   const take = (data, at) => Object.assign(data, { board: undefined }, data.sets[at], { at });
   const unpack = async () => {
@@ -174,6 +192,7 @@
     keep(choices);
     window.spanwisePair?.follow(choices);
     window.spanwiseKept?.(kept);
+    if (!still) unfold($(place));
     if (place !== "examples") { if (place && !still) $(place)?.scrollIntoView(); return; }
     const open = own && wide() && Boolean($("beside")), was = document.documentElement.dataset.beside;
     beside(open);
@@ -184,13 +203,14 @@
   const stay = () => follow(null, true);
   window.addEventListener("hashchange", follow);
   document.addEventListener("click", (event) => {
-    const hash = event.target.closest?.('a[href^="#examples?"]')?.getAttribute("href");
-    if (!hash || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    const hash = event.target.closest?.('a[href^="#"]')?.getAttribute("href");
+    if (hash) unfold($(hash.slice(1).split("?")[0]));
+    if (!hash?.startsWith("#examples?") || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     visit(hash);
   });
   const data = unpack();
   data.then(() => later(fillRest));
-  window.spanwisePage = { $, make, number, cut, address, read, query, go, visit, copy, follow, stay, choose, fillIn, beside, kept, KEPT, data };
+  window.spanwisePage = { $, make, number, cut, address, read, query, go, visit, copy, follow, unfold, roomOf, stay, choose, fillIn, beside, kept, KEPT, data };
   if (!$("list")) data.then(() => { document.documentElement.dataset.ready = "yes"; follow(); });
 })();

@@ -25,7 +25,7 @@ from spanwise.reports._charts import shortened, titled
 from spanwise.reports._document import examples, pair_link, short_signature
 from spanwise.reports.html.packing import packed
 from spanwise.reports.html.views import Card, cards_of, drawn, view_parts
-from spanwise.reports.templates import compact_style, environment_of
+from spanwise.reports.templates import compact_script, compact_style, environment_of
 from spanwise.settings import CONFIDENCE
 from spanwise.views import has_view, view
 from spanwise.views import silver as judge
@@ -50,9 +50,10 @@ def render(document: DocumentLike, against: DocumentLike | None = None) -> str:
     data = context["data"]
     assert data is None or isinstance(data, Mapping)
     style = compact_style(_resource("page.css"))
-    scripts = [_resource(name) for name in _scripts(data)]
+    names = _scripts(data)
     if isinstance(document, PlacementDocument) or (isinstance(document, Evaluation) and document.answers):
-        scripts.append(_resource(ROWS))
+        names.append(ROWS)
+    scripts = [compact_script(_resource(name)) for name in names]
     template = _environment().get_template(str(context["template"]))
     later = FoldedParts()
     return template.render(

@@ -1,7 +1,7 @@
 "use strict";
 // The pair of systems that the page compares: its headline, findings, tests and charts.
 (async () => {
-  const { $, make, number, query, choose, cut } = window.spanwisePage;
+  const { $, make, number, query, choose, cut, roomOf } = window.spanwisePage;
   const data = await window.spanwisePage.data;
   if (!data.board) return;
   const now = { a: 0, b: 1, division: "", order: "gap" };
@@ -180,7 +180,7 @@
       button.addEventListener("click", () => { now.order = name; drawGaps(); $("pair-gaps").querySelector(`[aria-pressed="true"]`).focus(); });
       toggles.append(button);
     }
-    const narrow = holder.clientWidth < 560, left = narrow ? 170 : 330, wide = narrow ? 380 : Math.max(620, Math.min(1240, holder.clientWidth)), right = wide - (narrow ? 52 : 150), step = 26;
+    const room = roomOf(holder), narrow = room < 560, left = narrow ? 170 : 330, wide = narrow ? 380 : Math.max(620, Math.min(1240, room)), right = wide - (narrow ? 52 : 150), step = 26;
     const svg = picture(wide, rows.length * step + 34, "Where the two systems differ", "group");
     const ends = rows.flatMap(({ difference, test }) => [0, difference, test?.low ?? difference, test?.high ?? difference]);
     const low = Math.min(...ends), high = Math.max(...ends), at = (value) => left + 10 + (right - left - 20) * (value - low) / (high - low || 1);

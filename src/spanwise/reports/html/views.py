@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
 
 from markupsafe import Markup, escape
 from msgspec import Struct
@@ -47,6 +48,7 @@ LONG = 24  # characters; sections with longer titles are not in the navigation
 WRAPPED = 20  # characters; longer texts in tables are broken into lines
 WIDTHS = {"a4": 4, "a6": 6, "a7": 8, "wide12": 12}  # in twelfths of the page
 FULL = "wide12"
+OPENED = 5  # cards that a page opens with; the others are folded
 
 
 class Card(Struct, frozen=True):
@@ -58,13 +60,27 @@ class Card(Struct, frozen=True):
     parts: list[Markup]
 
 
+class CardGroup(Struct, frozen=True):
+    """Cards under one title, or without one."""
+
+    title: str
+    cards: list[Card]
+
+    @property
+    def said(self) -> str:
+        """What is in it, for the line that opens it."""
+        titles = [str(card.section.title) for card in self.cards]
+        return ", ".join(visible(title) for title in titles[:3]) + (", …" if len(titles) > 3 else "")
+
+
 def view_parts(document: Document) -> dict[str, object]:
     """The values that the template of views needs."""
     shown = view(document)
-    sections = [*shown.on("page"), *([files(shown.inputs)] if shown.inputs else [])]
-    cards = cards_of(sections, _charts(document), shown.systems)
+    cards = cards_of(shown.on("page"), _charts(document), shown.systems)
+    last = cards_of([files(shown.inputs)] if shown.inputs else [], {}, ())
+    opened, rest = _opened(_grouped(cards))
     places: dict[str, str] = {}  # of several sections with one title, the first
-    for card in cards:
+    for card in [*cards, *last]:
         title = card.section.group or str(card.section.title)
         if len(title) <= LONG:
             places.setdefault(title, card.section.name)
@@ -76,7 +92,8 @@ def view_parts(document: Document) -> dict[str, object]:
         "about": isolated(shown.about),
         "verdict": isolated(shown.verdict),
         "statements": [isolated(text) for text in shown.statements],
-        "cards": cards,
+        "opened": opened,
+        "rest": [*rest, *_grouped(last)],
         "places": places,
     }
 
@@ -91,6 +108,30 @@ def cards_of(sections: Iterable[Section], charts: Mapping[str, Markup], systems:
         elif parts:
             cards.append(Card(section, isolated(section.title), _width(section), parts))
     return _filled(cards)
+
+
+def _grouped(cards: Iterable[Card]) -> list[CardGroup]:
+    """The cards in their order, each group of sections together."""
+    return [
+        CardGroup(title, list(members)) for title, members in groupby(cards, lambda card: card.section.group)
+    ]
+
+
+def _opened(groups: Iterable[CardGroup]) -> tuple[list[CardGroup], list[CardGroup]]:
+    """What a page opens with, its first cards or a whole group, and what is folded."""
+    opened: list[CardGroup] = []
+    rest: list[CardGroup] = []
+    room = OPENED
+    for title, cards in ((group.title, group.cards) for group in groups):
+        kept = cards[:room]
+        if title and len(kept) < len(cards):
+            kept = cards if room == OPENED else []
+        if kept:
+            opened.append(CardGroup(title, _filled(kept)))
+        if left := cards[len(kept) :]:
+            rest.append(CardGroup(title, left))
+        room = 0 if left else max(room - len(kept), 0)
+    return opened, rest
 
 
 def drawn(section: Section) -> Markup:
