@@ -366,3 +366,17 @@ def test_a_missing_partner_and_contradicting_fields_are_refused() -> None:
     other = _records(None, text=False, qid=["a", "b", "c"], url=["v", "u", "w"])
     with pytest.raises(InputError, match="'qid' and 'url' name different sentences of the gold file"):
         _scored(gold, other)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"memory": "64MB"}, {"workers": 2}], ids=["whole", "parts", "workers"]
+)
+@pytest.mark.parametrize("order", [1, -1], ids=["in order", "reversed"])
+def test_hipe_is_paired_by_document_however_it_is_read(
+    tmp_path: Path, order: int, options: dict[str, Any]
+) -> None:
+    documents = [f"# hipe2022:document_id = d{number}\nAnn\tB-pers\nleft{number}\tO\n" for number in range(4)]
+    (tmp_path / "gold.tsv").write_text("TOKEN\tNE-COARSE-LIT\n" + "".join(documents), encoding="utf-8")
+    (tmp_path / "p.tsv").write_text("TOKEN\tNE-COARSE-LIT\n" + "".join(documents[::order]), encoding="utf-8")
+    files = str(tmp_path / "gold.tsv"), str(tmp_path / "p.tsv")
+    assert _scored(*files, **options) == (1.0, "by document")

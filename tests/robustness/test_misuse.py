@@ -154,6 +154,14 @@ WARNED = {
         GOLD, GOLD.replace("B-ORG", "O"), "does it follow BIOES", scheme="BIOES"
     ),
     "the predictions are gold": Misuse(GOLD, GOLD, "identical to gold"),
+    "gold and predictions are swapped, of which one has scores": Misuse(
+        [{**row, "spans": [[*span, 0.9] for span in row["spans"]]} for row in _tokens(SENTENCES)],
+        _tokens(SENTENCES[:25] + _moved(SENTENCES[25:], 1, 1)),
+        "60 of 60 gold mentions have a score, and no predicted mention has one: are gold and predictions sw",
+    ),
+    "gold and predictions are swapped, of which one has impossible tags": Misuse(
+        GOLD.replace("B-LOC", "I-LOC", 6), GOLD, "6 tags of gold are impossible, and 0 of the predictions"
+    ),
     "another test set of equal length, without text or ids": Misuse(
         _tokens(SENTENCES), _tokens([([], [(3, 5, "PER")])] * 30, text=False), "neither text nor ids"
     ),
@@ -228,6 +236,13 @@ def test_files_given_in_the_wrong_order_are_noticed_by_their_names(name: str, tm
     result = spanwise.evaluate(predicted, {"a": gold}, resamples=0)
     assert "gold and predictions are swapped" in " ".join(result.hints or ())
     assert not spanwise.evaluate(gold, {"a": predicted}, resamples=0).hints
+
+
+@pytest.mark.parametrize("name", [name for name in WARNED if "are swapped" in name])
+def test_predictions_that_look_like_those_of_a_model_are_no_misuse(name: str, tmp_path: Path) -> None:
+    misuse = Misuse(WARNED[name].predicted, WARNED[name].gold, "")
+    hints = _evaluated(misuse, tmp_path, {}).hints or ()
+    assert not any("swapped" in hint for hint in hints)
 
 
 def test_labels_in_another_case_come_with_their_map(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ LATER = "each were given for the sentence before its own"
 EARLIER = "each were given for the sentence after its own"
 MOST, FEW = 0.8, 0.2  # shares of mentions: nearly all, hardly any
 SOME, SEVERAL = 0.05, 5  # the share and the number of mentions inside words from which on they are reported
+IMPOSSIBLE = 0.005  # the share of impossible tags that models without constraints leave, per mention
 # Words in the names of files.
 GOLD_NAMES = frozenset(("gold", "goldstandard", "groundtruth", "truth"))
 PREDICTED_NAMES = frozenset(("pred", "preds", "predicted", "prediction", "predictions", "output", "outputs"))
@@ -49,6 +50,7 @@ class Signs(Struct, frozen=True, eq=False):
     labeled: int  # that have its label too
     ways: Mapping[str, int]
     inside: int = 0  # that begin or end inside a word, less those of gold that do
+    scored: tuple[int, int] = (0, 0)  # how many mentions of gold and of the predictions have scores
 
     @classmethod
     def of(cls, corpus: Corpus, gold: Mentions, predicted: Mentions, same: int, labeled: int) -> Signs:
@@ -60,7 +62,7 @@ class Signs(Struct, frozen=True, eq=False):
                 ways = _ways(corpus, gold, predicted)
             if corpus.unit == "character" and corpus.token_start is not None:
                 inside = max(_inside(corpus, predicted) - _inside(corpus, gold), 0)
-        return cls(len(predicted), same, labeled, ways, inside)
+        return cls(len(predicted), same, labeled, ways, inside, (_scored_in(gold), _scored_in(predicted)))
 
     def __add__(self, other: Signs) -> Signs:
         names = {**self.ways, **other.ways}
@@ -70,6 +72,7 @@ class Signs(Struct, frozen=True, eq=False):
             self.labeled + other.labeled,
             {name: self.ways.get(name, 0) + other.ways.get(name, 0) for name in names},
             self.inside + other.inside,
+            (self.scored[0] + other.scored[0], self.scored[1] + other.scored[1]),
         )
 
     @property
@@ -110,6 +113,11 @@ def _width(*ends: Column) -> int:
 def _keys(sentences: Column, starts: Column, ends: Column, width: int) -> Ints:
     """A number for each span; equal spans of a sentence have equal numbers."""
     return ints((sentences * width + starts + 1) * width + ends + 1)
+
+
+def _scored_in(mentions: Mentions) -> int:
+    """How many mentions have a score."""
+    return 0 if mentions.score is None else int(np.count_nonzero(~np.isnan(mentions.score)))
 
 
 def _inside(corpus: Corpus, mentions: Mentions) -> int:
@@ -215,6 +223,8 @@ def _of_system(gold: Input, entry: Input | None, sides: Sides, *, labels: bool, 
     signs = sides.signs
     if entry is not None and _seems_swapped(gold, entry):
         return ["the names of the files suggest that gold and predictions are swapped"]
+    if entry is not None and (sign := _of_model(gold, entry, sides)) is not None:
+        return [f"{sign}: are gold and predictions swapped?"]
     same_file = entry is not None and entry.sha256 is not None and entry.sha256 == gold.sha256
     if sides.identical and (same_file or sides.gold >= COPIED):
         return ["the predictions are identical to gold: make sure that they are not a copy of it"]
@@ -260,6 +270,20 @@ def _seems_swapped(gold: Input, entry: Input) -> bool:
     """Whether the file of predictions is called gold and not predictions, and that of gold is not."""
     theirs, own = ({*re.split(r"[^a-z]+", PurePath(str(row.path)).name.lower())} for row in (gold, entry))
     return bool(own & GOLD_NAMES and not own & PREDICTED_NAMES and not theirs & GOLD_NAMES)
+
+
+def _of_model(gold: Input, entry: Input, sides: Sides) -> str | None:
+    """What gold has that annotators hardly ever leave and models do, if the predictions lack it."""
+    scored, others = (0, 0) if sides.signs is None else sides.signs.scored
+    if 2 * scored > sides.gold and not others and sides.predicted:
+        return (
+            f"{scored:,} of {many(sides.gold, 'gold mention')} have a score, and no predicted mention has one"
+        )
+    broken, rest = gold.repairs or 0, entry.repairs or 0
+    enough = broken >= max(SEVERAL, IMPOSSIBLE * sides.gold)
+    if enough and entry.scheme == gold.scheme and 10 * rest < broken:
+        return f"{broken:,} tags of gold are impossible, and {rest:,} of the predictions"
+    return None
 
 
 def _unchecked(gold: Input, entry: Input) -> bool:

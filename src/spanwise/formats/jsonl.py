@@ -644,7 +644,9 @@ def _flat(record: JsonRecord) -> JsonRecord:
     meta = record.get("meta")
     inner = {f"meta.{key}": value for key, value in meta.items()} if isinstance(meta, Mapping) else {}
     return {
-        key: value for key, value in {**record, **inner}.items() if isinstance(value, str) or is_position(value)
+        key: value
+        for key, value in {**record, **inner}.items()
+        if isinstance(value, str) or is_position(value)
     }
 
 
