@@ -225,7 +225,7 @@ def test_two_systems_are_compared_in_one_family(tmp_path: Path) -> None:
     secondary = pair.score(("criteria", "boundaries", "overall", "f1"))
     assert secondary is not None and secondary.role == "secondary"
     cell = document.systems["good"].criteria["strict"].overall
-    low, high = cell.ends() or (None, None)
+    low, high = cell.ends("f1") or (None, None)
     assert low is not None and high is not None and cell.f1 is not None and low < cell.f1 < high
     assert document.settings.unit == "document"
     assert document.settings.number == 15

@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from spanwise.document import Count, Document, Fraction, Interval
-from spanwise.document.scores import Comparison
+from spanwise.document.scores import Bounded, BucketScores, Comparison, ExactScores, Gain, Rates
 
 Criterion: TypeAlias = Literal["strict", "boundaries", "head", "overlap", "type"]
 CRITERIA: tuple[Criterion, ...] = ("strict", "boundaries", "head", "overlap", "type")
@@ -18,50 +18,12 @@ ERRORS = (*OUTCOMES[1:], "spurious")
 EVENT_SCORES = ("trigger_identified", "trigger_classified", "argument_identified", "argument_classified")
 
 
-class TupleCell(Struct, frozen=True, kw_only=True):
-    """The counts and scores of a group of tuples; null where undefined."""
-
-    gold: Count
-    predicted: Count
-    correct: Count
-    precision: Fraction
-    recall: Fraction
-    f1: Fraction
-    interval: dict[str, Interval | None] | UnsetType = UNSET
-    few_units: Count | UnsetType = UNSET
-    carried_by: float | UnsetType = UNSET
-    errors_carried_by: float | UnsetType = UNSET
-    why: str | UnsetType = UNSET
-
-    def ends(self, score: str = "f1") -> Interval | None:
-        """The interval of a score, or None if it has none."""
-        return None if self.interval is UNSET else self.interval.get(score)
-
-
-class MacroScores(Struct, frozen=True, kw_only=True):
-    """The mean of the scores of all types for which it is defined."""
-
-    precision: Fraction
-    recall: Fraction
-    f1: Fraction
-    interval: dict[str, Interval | None] | UnsetType = UNSET
-    why: str | UnsetType = UNSET
-
-
 class CriterionScores(Struct, frozen=True, kw_only=True):
     """The scores if fillers are equal by one criterion."""
 
-    overall: TupleCell
-    types: dict[str, TupleCell]
-    macro: MacroScores
-
-
-class TupleGain(Struct, frozen=True, kw_only=True):
-    """How much F1 would rise if all errors of a kind were fixed."""
-
-    gain: Fraction
-    interval: dict[str, Interval | None] | UnsetType = UNSET
-    why: str | UnsetType = UNSET
+    overall: ExactScores
+    types: dict[str, ExactScores]
+    macro: Rates
 
 
 class TupleOutcomes(Struct, frozen=True, kw_only=True):
@@ -72,59 +34,38 @@ class TupleOutcomes(Struct, frozen=True, kw_only=True):
     roles: dict[str, Count]  # of the fillers that differ in tuples with the outcome "filler"
 
 
-class FoundLinks(Struct, frozen=True, kw_only=True):
+class FoundLinks(Bounded, frozen=True, kw_only=True):
     """Gold links whose mention was predicted, by span, and those of them with a right identifier."""
 
     mentions: Count
     right: Count
     accuracy: Fraction
-    interval: dict[str, Interval | None] | UnsetType = UNSET
-    few_units: Count | UnsetType = UNSET
-    why: str | UnsetType = UNSET
 
 
 class LinkScores(Struct, frozen=True, kw_only=True):
     """The scores of links."""
 
-    strict: TupleCell
+    strict: ExactScores
     found: FoundLinks
 
 
-class FactRecall(Struct, frozen=True, kw_only=True):
+class FactRecall(Bounded, frozen=True, kw_only=True):
     """The recall of gold tuples whose fact the training data have, or do not have."""
 
     tuples: Count
     correct: Count
     recall: Fraction
-    interval: dict[str, Interval | None] | UnsetType = UNSET
-    few_units: Count | UnsetType = UNSET
-    why: str | UnsetType = UNSET
-
-
-class IgnScores(Struct, frozen=True, kw_only=True):
-    """DocRED's Ign scores: precision leaves out right predictions of facts in the training data."""
-
-    precision: Fraction
-    recall: Fraction
-    f1: Fraction
 
 
 class SeenFacts(Struct, frozen=True, kw_only=True):
-    """Facts that the training data have, and facts that they do not have."""
+    """Facts that the training data have, and facts that they do not have; DocRED's Ign scores.
+
+    Their precision leaves out right predictions of facts in the training data.
+    """
 
     SEEN: FactRecall
     UNSEEN: FactRecall
-    ign: IgnScores
-
-
-class TupleBucket(TupleCell, frozen=True, kw_only=True):
-    """The tuples in one bucket of an attribute."""
-
-    name: str
-    label: str
-    value: str | UnsetType = UNSET
-    low: float | UnsetType | None = UNSET
-    high: float | UnsetType | None = UNSET
+    ign: Rates
 
 
 class WeakTuples(Struct, frozen=True, kw_only=True):
@@ -201,14 +142,14 @@ class SystemTuples(Struct, frozen=True, kw_only=True):
 
     criteria: dict[str, CriterionScores]
     outcomes: TupleOutcomes
-    gains: dict[str, TupleGain]
-    values: dict[str, dict[str, TupleCell]] = {}  # attributes of mentions: by type and value
+    gains: dict[str, Gain]
+    values: dict[str, dict[str, ExactScores]] = {}  # attributes of mentions: by type and value
     links: LinkScores | UnsetType = UNSET
-    events: dict[str, TupleCell] | UnsetType = UNSET
+    events: dict[str, ExactScores] | UnsetType = UNSET
     seen: SeenFacts | UnsetType = UNSET
-    attributes: dict[str, tuple[TupleBucket, ...]] = {}
+    attributes: dict[str, tuple[BucketScores, ...]] = {}
     weak: tuple[WeakTuples, ...] = ()
-    mentions: TupleCell | UnsetType = UNSET  # the exact scores of the mentions themselves
+    mentions: ExactScores | UnsetType = UNSET  # the exact scores of the mentions themselves
     duplicates: Count = 0  # tuples that repeat another one of their unit
     missing: Count = 0  # units of gold without a record
     sentences: tuple[TupleSentence, ...] = ()

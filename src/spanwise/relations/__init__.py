@@ -16,6 +16,7 @@ from spanwise.buckets import Bucketing, fit
 from spanwise.columns import Bools, Column, Ints, distinct, plain, ratio
 from spanwise.counts import Counts
 from spanwise.document import Input
+from spanwise.document.scores import BucketScores, ExactScores, Gain, Rates
 from spanwise.document.tuples import (
     CRITERIA,
     EVENT_SCORES,
@@ -25,14 +26,9 @@ from spanwise.document.tuples import (
     CriterionScores,
     FactRecall,
     FoundLinks,
-    IgnScores,
     LinkScores,
-    MacroScores,
     SeenFacts,
     SystemTuples,
-    TupleBucket,
-    TupleCell,
-    TupleGain,
     TupleOutcomes,
     TupleRuns,
     Tuples,
@@ -518,8 +514,8 @@ class _Whole:
         def under(*start: str) -> dict[str, dict[str, Any]]:
             return {path[len(start)]: cell for path, cell in made.items() if path[: len(start)] == start}
 
-        def cell(*path: str) -> TupleCell:
-            return convert(made[path], TupleCell)
+        def cell(*path: str) -> ExactScores:
+            return convert(made[path], ExactScores)
 
         own = [part.systems[name] for part in self.parts]
         gold, predicted = self.rows[name]
@@ -527,7 +523,7 @@ class _Whole:
         for part in own:
             for role, number in part.wrong.items():
                 roles[role] = roles.get(role, 0) + number
-        values: dict[str, dict[str, TupleCell]] = {}
+        values: dict[str, dict[str, ExactScores]] = {}
         for path in made:
             if path[0] == "values":
                 values.setdefault(path[1], {})[path[2]] = cell(*path)
@@ -537,10 +533,10 @@ class _Whole:
                 criterion: CriterionScores(
                     overall=cell("criteria", criterion, "overall"),
                     types={
-                        one: convert(each, TupleCell)
+                        one: convert(each, ExactScores)
                         for one, each in under("criteria", criterion, "types").items()
                     },
-                    macro=convert(made["criteria", criterion, "macro"], MacroScores),
+                    macro=convert(made["criteria", criterion, "macro"], Rates),
                 )
                 for criterion in CRITERIA
             },
@@ -549,7 +545,7 @@ class _Whole:
                 predicted=_times(PREDICTED_OUTCOMES, predicted.outcome),
                 roles=dict(sorted(roles.items(), key=lambda item: (-item[1], item[0]))),
             ),
-            gains={words: convert(made["gains", words], TupleGain) for words in _GAIN_NAMES},
+            gains={words: convert(made["gains", words], Gain) for words in _GAIN_NAMES},
             values=values,
             links=self._links(made),
             events=(
@@ -579,7 +575,7 @@ class _Whole:
         found = dict(made["links", "found"])
         found["right"] = found.pop("correct")
         return LinkScores(
-            strict=convert(made["links", "strict"], TupleCell),
+            strict=convert(made["links", "strict"], ExactScores),
             found=convert(_renamed(found, "recall", "accuracy"), FoundLinks),
         )
 
@@ -601,7 +597,7 @@ class _Whole:
                 part: convert({**made["seen", part], "tuples": made["seen", part]["mentions"]}, FactRecall)
                 for part in ("SEEN", "UNSEEN")
             },
-            ign=IgnScores(precision=precision, recall=recall, f1=f1),
+            ign=Rates(precision=precision, recall=recall, f1=f1),
         )
 
 
@@ -670,7 +666,7 @@ def _named_values(side: TupleRows) -> tuple[list[str], Ints]:
 # ---- buckets and weak slices ---------------------------------------------------------------------------
 
 
-def _buckets(bucketing: Bucketing, cells: Mapping[str, Mapping[str, Any]]) -> tuple[TupleBucket, ...]:
+def _buckets(bucketing: Bucketing, cells: Mapping[str, Mapping[str, Any]]) -> tuple[BucketScores, ...]:
     found = []
     for bucket in bucketing.buckets:
         cell = cells.get(bucket.name)
@@ -681,7 +677,7 @@ def _buckets(bucketing: Bucketing, cells: Mapping[str, Mapping[str, Any]]) -> tu
             ends = {"value": bucket.value}
         undefined = bucket.name == bucketing.unplaced
         label = "without a value" if undefined else bucket.label or bucket.name
-        found.append(convert({**cell, **ends, "name": bucket.name, "label": label}, TupleBucket))
+        found.append(convert({**cell, **ends, "name": bucket.name, "label": label}, BucketScores))
     return tuple(found)
 
 
@@ -816,7 +812,7 @@ def check_floors(
             if kind is not None and kind not in scores.types:
                 raise unknown("type of tuples", kind, scores.types)
             cell = scores.overall if kind is None else scores.types[kind]
-            ends = cell.ends()
+            ends = cell.ends("f1")
             value = (None if ends is None else ends[0]) if bound else cell.f1
             floors.append(TupleFloor(name, kind, points, value, bound))
     return floors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 
 from msgspec import Struct
@@ -10,6 +10,8 @@ from msgspec import Struct
 from spanwise.document import Document, DocumentLike, Input
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.loading import as_document
+from spanwise.document.scores import Comparison
+from spanwise.views import cells
 from spanwise.views.cells import EVERYWHERE as EVERYWHERE
 from spanwise.views.cells import PAGE as PAGE
 from spanwise.views.cells import PAPER as PAPER
@@ -122,6 +124,25 @@ def tabled(
 ) -> Section:
     """A section that only papers have: one table."""
     return Section(name, words(title), (table(header, rows),), caption=caption, on=PAPER)
+
+
+def differences(
+    comparisons: Iterable[Comparison],
+    caption: str,
+    *,
+    part: str = "part",
+    score: str = "score",
+    named: Callable[[str], str] = str,
+) -> Section:
+    """The paired tests of all pairs, for papers; `part` and `score` are titles, `named` words a score."""
+    rows = [
+        (*pair.systems, " ".join(test.path[:-1]), named(test.path[-1]), cells.signed(test.difference),
+         cells.interval(test.interval, differs=True), cells.p_value(test.p_corrected))
+        for pair in comparisons
+        for test in pair.scores
+    ]  # fmt: skip
+    titles = ("first", "second", part, score, "difference", "interval", "p")
+    return tabled("differences", "Differences", titles, rows, caption)
 
 
 def has_view(document: Document) -> bool:

@@ -11,7 +11,7 @@ from spanwise.document import Interval, Settings, usual_settings
 from spanwise.document.leaks import LeakCell, LeakingSentence, LeakPiece, Leaks, SystemLeaks
 from spanwise.document.scores import Comparison
 from spanwise.rates import LEAK_RATES
-from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Section, View, cells
+from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Section, View, cells, differences
 from spanwise.views import wording as words
 from spanwise.views.cells import Cell, Chart, Column, Grid, Paragraphs, Phrase, Quote, QuotePiece
 from spanwise.views.commands import next_section
@@ -162,12 +162,17 @@ def leaks_view(document: Leaks) -> View:
     ]
     leaking = any(one.overall.leaks for one in shown.values())
     closer = next_section(document, "slices", ["--over hidden"], "which mentions leak") if leaking else ()
+    how = named_test(document.comparisons, _settings(document))
+    tests = differences(
+        document.comparisons, f"Leaks compared, first minus second; {how}. Intervals are not corrected.",
+        part="mentions of", score="rate", named=lambda rate: LEAK_RATES[rate].words,
+    )  # fmt: skip
     return View(
         title="leaks",
         about=cells.words("leaks · what masking leaves readable"),
         verdict=verdict,
         statements=statements,
-        sections=(*sections, *closer, _paper(document), _differences(document)),
+        sections=(*sections, *closer, _paper(document), tests),
         notes=(*document.notes, *pairing(document.inputs, unplaced="masking nothing")),
         inputs=document.inputs,
         systems=tuple(systems),
@@ -351,22 +356,3 @@ def _counted(cell: LeakCell) -> tuple[Cell, ...]:
     )  # fmt: skip
     rates = [(cells.points(getattr(cell, rate)), cells.interval(cell.ends(rate))) for rate in LEAK_RATES]
     return (*map(cells.count, numbers), *(part for pair in rates for part in pair))
-
-
-def _differences(document: Leaks) -> Section:
-    """The paired tests of leak rates."""
-    rows: list[tuple[Cell, ...]] = [
-        (
-            *pair.systems, " ".join(test.path[:-1]), LEAK_RATES[test.path[-1]].words,
-            cells.signed(test.difference), cells.interval(test.interval, differs=True),
-            cells.p_value(test.p_corrected),
-        )
-        for pair in document.comparisons
-        for test in pair.scores
-    ]  # fmt: skip
-    titles = ("first", "second", "mentions of", "rate", "difference", "interval", "p")
-    how = named_test(document.comparisons, _settings(document))
-    caption = f"Leaks compared, first minus second; {how}. Intervals are not corrected."
-    return Section(
-        "differences", cells.words("Differences"), (cells.table(titles, rows),), caption=caption, on=PAPER
-    )

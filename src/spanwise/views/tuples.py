@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from spanwise.diagnosis import beaten_letters, lettering, significant_pairs
-from spanwise.document import Interval, usual_settings
-from spanwise.document.tuples import ShownTuple, SystemTuples, TupleCell, Tuples, TupleSentence
-from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Remark, Section, View, cells
+from spanwise.document import Interval, Settings, usual_settings
+from spanwise.document.scores import Bounded, BucketScores, ExactScores
+from spanwise.document.tuples import ShownTuple, SystemTuples, Tuples, TupleSentence
+from spanwise.views import PAGE, SCREEN, SHOWN, Remark, Section, View, cells, differences, tabled
 from spanwise.views import wording as words
 from spanwise.views.cells import (
     COMMAND,
@@ -69,6 +71,7 @@ ATTRIBUTES = {
     "labels": "labels of the pair",
 }
 MOST_TYPES = 20
+MOST_BUCKETS = 24
 MOST_SENTENCES = 2  # on a screen
 MOST_TASKS = 3  # of each system, beside where it is weak and what it has seen
 
@@ -99,12 +102,13 @@ def tuples_view(document: Tuples) -> View:
         _types(first),
         *_parts(first),
     ]
+    caption = f"Systems compared, first minus second; paired randomisation over {document.settings.unit}s."
     return View(
         title="tuples",
         about=cells.words(f"tuples of mentions · {size} · {given}"),
         verdict=verdict,
         statements=statements,
-        sections=(*sections, _paper(document), _differences(document)),
+        sections=(*sections, _paper(document), differences(document.comparisons, caption)),
         findings=tasks,
         inputs=document.inputs,
         systems=tuple(names),
@@ -137,6 +141,10 @@ def _verdict(document: Tuples) -> cells.Clause:
     return cells.joined([_alone(document, system) for system in document.systems])
 
 
+def _settings(document: Tuples) -> Settings:
+    return usual_settings(unit=document.settings.unit, correction=document.settings.correction)
+
+
 def _primary(document: Tuples) -> dict[str, float | None]:
     """The F1 of each system by the chosen criterion, or its mean over runs."""
     if document.runs:
@@ -162,7 +170,7 @@ def _mean(document: Tuples, name: str) -> cells.Clause:
 def _alone(document: Tuples, name: str) -> cells.Clause:
     system = document.systems[name]
     chosen = system.criteria[document.criterion].overall
-    ends = chosen.ends()
+    ends = chosen.ends("f1")
     within = f" [{words.interval(ends)}]" if ends else ""
     spans = system.criteria["boundaries"].overall.f1
     beside = "" if document.criterion == "boundaries" else f"; {words.points(spans)} by spans alone (Rel)"
@@ -173,7 +181,7 @@ def _alone(document: Tuples, name: str) -> cells.Clause:
 
 def _compared(document: Tuples) -> Iterator[str]:
     """How the pairs were tested, and under which other criteria the answer is the same or another."""
-    settings = usual_settings(unit=document.settings.unit, correction=document.settings.correction)
+    settings = _settings(document)
     for pair in document.comparisons:
         if pair.identical or pair.primary is None or pair.primary.p_corrected is None:
             continue
@@ -270,107 +278,102 @@ def _what_to_do(tasks: Sequence[Remark]) -> Iterator[Section]:
 # ---- tables ----------------------------------------------------------------------------------------------
 
 
+Scored: TypeAlias = tuple[float | None, Interval | None]  # a score and its interval
+Row: TypeAlias = tuple[Sequence[Cell], tuple[str, ...]]  # cells, and the path of the score that is tested
+
+
+def _section(name: str, title: str, grid: Grid, about: str) -> Section:
+    return Section(name, cells.words(title), (grid,), about, on=SHOWN)
+
+
+def _scored(scores: ExactScores | BucketScores | Bounded, score: str = "f1") -> Scored:
+    return getattr(scores, score), scores.interval.get(score)
+
+
+def _of_systems(document: Tuples, scored: Mapping[str, Scored]) -> Iterator[Cell]:
+    """The score and the interval of every system; nothing for one without them."""
+    for name in document.systems:
+        value, ends = scored.get(name, (None, None))
+        yield cells.points(value, "strong") if name in scored else Number(None, "")
+        yield cells.interval(ends, style="faint") if name in scored else ""
+
+
+def _system_columns(document: Tuples) -> Iterator[Column]:
+    for name in document.systems:
+        yield Column(name, right=True, names=True)
+        yield Column("95% CI" if document.settings.resamples else "", rank=2)
+
+
+def _tested(document: Tuples, columns: Sequence[Column], rows: Sequence[Row], wide: str = "") -> Grid:
+    """A table with the test of the only pair of systems in each row, and its difference as a drawing.
+
+    `wide` is the criterion whose difference is often so large that no other could be seen on the same axis.
+    """
+    if len(document.comparisons) != 1:
+        return Grid(columns, [row for row, _ in rows])
+    (pair,) = document.comparisons
+    found: list[Sequence[Cell]] = []
+    reach = [0.0]
+    for row, path in rows:
+        test = pair.score(path)
+        if test is None or test.p_corrected is None:
+            found.append([*row, Number(None, ""), Strip(None, None), Phrase("", "faint")])
+            continue
+        better = pair.systems[0 if (test.difference or 0) > 0 else 1]
+        said = f"{better} better" if test.significant else NOT_APART
+        shown = Phrase(f"{said}, p {sentence_p(test.p_corrected)}", "faint")
+        found.append([*row, cells.signed(test.difference), Strip(test.difference, test.interval), shown])
+        if path[1] != wide:
+            reach += [end for end in test.interval or () if end is not None]
+    drawn = Column("0 in grey", axis=StripAxis(tuple(reach), 0.0), on=PAGE)
+    return Grid([*columns, Column("difference", right=True), drawn, Column("", rank=1)], found)
+
+
 def _over_runs(document: Tuples) -> Iterator[Section]:
     """The mean F1 of each system over its runs, under every criterion."""
-    if not document.runs:
-        return
-    rows: list[Sequence[Cell]] = []
-    for criterion, (name, _) in CRITERIA.items():
-        row: list[Cell] = [Phrase(name, "strong" if criterion == document.criterion else "")]
-        for own in document.runs.values():
-            mean, std = own.mean[criterion]["f1"], own.std[criterion]["f1"]
-            spread = "" if std is None else f" ±{words.points(std)}"
-            row.append(Number(mean, words.points(mean) + spread))
-        rows.append([*row, *_test_cells(document, ("criteria", criterion, "overall", "f1"))])
-    paths = [("criteria", one, "overall", "f1") for one in CRITERIA]
-    columns = [Column("criterion", least=18)]
-    columns += [
-        Column(f"{name} ({len(own.systems)})", right=True, names=True) for name, own in document.runs.items()
-    ]
-    note = "mean F1 ± standard deviation (runs); below, the first run of each"
-    yield Section(
-        "runs",
-        cells.words("Over runs"),
-        (Grid([*columns, *_test_columns(document, paths)], rows),),
-        note,
-        on=SHOWN,
-    )
+    if document.runs:
+        columns = [Column("criterion", least=18)]
+        rows: list[Row] = []
+        for name, own in document.runs.items():
+            columns.append(Column(f"{name} ({len(own.systems)})", right=True, names=True))
+        for criterion, (name, _) in CRITERIA.items():
+            both = [(run.mean[criterion]["f1"], run.std[criterion]["f1"]) for run in document.runs.values()]
+            means = [Number(mean, words.spread(mean, std)) for mean, std in both]
+            lead = Phrase(name, "strong" if criterion == document.criterion else "")
+            rows.append(([lead, *means], ("criteria", criterion, "overall", "f1")))
+        about = "mean F1 ± standard deviation (runs); below, the first run of each"
+        yield _section("runs", "Over runs", _tested(document, columns, rows), about)
 
 
 def _letters(document: Tuples) -> Iterator[Section]:
     """Of more than two systems, which of them each one is better than, by the chosen criterion."""
-    if len(document.comparisons) < 2:
-        return
-    scores = _primary(document)
-    own = lettering(scores)
-    beats = beaten_letters(own, significant_pairs(document.comparisons))
-    rows: list[Sequence[Cell]] = [
-        (sign, name, cells.points(scores[name], "strong"), beats[name]) for name, sign in own.items()
-    ]
-    columns = [
-        Column(""), Column("system", least=8, names=True), Column("F1", right=True), Column("better than"),
-    ]  # fmt: skip
-    settings = usual_settings(unit=document.settings.unit, correction=document.settings.correction)
-    about = f"{CRITERIA[document.criterion][0]}; {named_test(document.comparisons, settings)}"
-    yield Section("letters", cells.words("Who is better than whom"), (Grid(columns, rows),), about)
-
-
-def _scored(cell: TupleCell) -> list[Cell]:
-    return [cells.points(cell.f1, "strong"), cells.interval(cell.ends(), style="faint")]
-
-
-def _score_columns(document: Tuples) -> list[Column]:
-    found = []
-    for name in document.systems:
-        found += [Column(name, right=True, names=True)]
-        found += [Column("95% CI" if document.settings.resamples else "", rank=2)]
-    return found
-
-
-def _test_cells(document: Tuples, path: tuple[str, ...]) -> list[Cell]:
-    """The difference of the only pair, and whether it can be told apart."""
-    if len(document.comparisons) != 1:
-        return []
-    test = document.comparisons[0].score(path)
-    if test is None or test.p_corrected is None:
-        return [Number(None, ""), Strip(None, None), Phrase("", "faint")]
-    better = document.comparisons[0].systems[0 if (test.difference or 0) > 0 else 1]
-    said = f"{better} better" if test.significant else NOT_APART
-    return [
-        cells.signed(test.difference), Strip(test.difference, test.interval),
-        Phrase(f"{said}, p {sentence_p(test.p_corrected)}", "faint"),
-    ]  # fmt: skip
-
-
-def _test_columns(document: Tuples, paths: Iterable[tuple[str, ...]]) -> list[Column]:
-    """The columns of a difference, which is drawn on a page beside the line at zero."""
-    if len(document.comparisons) != 1:
-        return []
-    tests = [test for path in paths if (test := document.comparisons[0].score(path)) is not None]
-    reach = [end for test in tests for end in test.interval or () if end is not None]
-    axis = StripAxis((0.0, *reach), 0.0)
-    return [Column("difference", right=True), Column("0 in grey", axis=axis, on=PAGE), Column("", rank=1)]
+    if len(document.comparisons) > 1:
+        scores = _primary(document)
+        own = lettering(scores)
+        beats = beaten_letters(own, significant_pairs(document.comparisons))
+        rows = [(sign, name, cells.points(scores[name], "strong"), beats[name]) for name, sign in own.items()]
+        columns = [Column(""), Column("system", least=8, names=True), Column("F1", right=True)]
+        how = f"{CRITERIA[document.criterion][0]}; {named_test(document.comparisons, _settings(document))}"
+        grid = Grid([*columns, Column("better than")], rows)
+        yield Section("letters", cells.words("Who is better than whom"), (grid,), how)
 
 
 def _criteria(document: Tuples) -> Section:
-    rows: list[Sequence[Cell]] = []
-    for criterion, (name, about) in CRITERIA.items():
+    rows: list[Row] = []
+    for criterion, (name, _) in CRITERIA.items():
         chosen = criterion == document.criterion
-        rows.append([
-            Phrase(f"{name} ◂" if chosen else name, "strong" if chosen else ""),
-            *(part for one in document.systems.values() for part in _scored(one.criteria[criterion].overall)),
-            *_test_cells(document, ("criteria", criterion, "overall", "f1")),
-            Phrase(about, "faint"),
-        ])  # fmt: skip
-    # Under `type`, systems often differ so much that nothing else could be seen on the same axis.
-    drawn = [one for one in CRITERIA if one != "type" or one == document.criterion]
-    paths = [("criteria", one, "overall", "f1") for one in drawn]
-    columns = [
-        Column("criterion", least=18), *_score_columns(document), *_test_columns(document, paths),
-        Column("what must be equal", rank=3, least=16),
-    ]  # fmt: skip
-    note = "F1; the verdict is about ◂" + (", the other tests are secondary" if document.comparisons else "")
-    return Section("criteria", cells.words("Which F1 is this?"), (Grid(columns, rows),), note, on=SHOWN)
+        of_all = {own: _scored(one.criteria[criterion].overall) for own, one in document.systems.items()}
+        lead = Phrase(f"{name} ◂" if chosen else name, "strong" if chosen else "")
+        rows.append(([lead, *_of_systems(document, of_all)], ("criteria", criterion, "overall", "f1")))
+    columns = [Column("criterion", least=18), *_system_columns(document)]
+    grid = _tested(document, columns, rows, "" if document.criterion == "type" else "type")
+    equal = [Phrase(about, "faint") for _, about in CRITERIA.values()]
+    grid = replace(
+        grid, columns=[*grid.columns, Column("what must be equal", rank=3, least=16)],
+        rows=[[*row, about] for row, about in zip(grid.rows, equal, strict=True)],
+    )  # fmt: skip
+    about = "F1; the verdict is about ◂" + (", the other tests are secondary" if document.comparisons else "")
+    return _section("criteria", "Which F1 is this?", grid, about)
 
 
 def _outcomes(document: Tuples) -> Section:
@@ -417,106 +420,77 @@ def _share(system: SystemTuples, key: str, side: str) -> float:
 
 
 def _types(document: Tuples) -> Section:
-    first = next(iter(document.systems.values())).criteria[document.criterion]
-    systems = [one.criteria[document.criterion] for one in document.systems.values()]
-    known = {kind: cell.gold for one in systems for kind, cell in one.types.items()}
-    rows: list[Sequence[Cell]] = []
+    systems = {name: one.criteria[document.criterion] for name, one in document.systems.items()}
+    known = {kind: cell.gold for one in systems.values() for kind, cell in one.types.items()}
+    rows: list[Row] = []
     for kind in sorted(known, key=lambda kind: (-known[kind], kind)):
-        parts: list[Cell] = []
-        for one in systems:
-            parts += _scored(one.types[kind]) if kind in one.types else [Number(None, ""), ""]
-        tests = _test_cells(document, ("criteria", document.criterion, "types", kind, "f1"))
-        rows.append([kind, cells.count(known[kind]), *parts, *tests])
-    macro: list[Cell] = []
-    for one in systems:
-        macro += [cells.points(one.macro.f1, "strong"), Phrase("", "faint")]
-    untested: list[Cell] = [Number(None, ""), Strip(None, None), ""] if len(document.comparisons) == 1 else []
-    rows.append([Phrase("macro average", "faint"), "", *macro, *untested])
-    columns = [Column("type", least=13), Column("gold", right=True)]
-    paths = [("criteria", document.criterion, "types", kind, "f1") for kind in known]
-    columns += [*_score_columns(document), *_test_columns(document, paths)]
-    note = f"F1, {CRITERIA[document.criterion][0]}; {words.plural(first.overall.gold, 'gold tuple')}"
-    return Section(
-        "types", cells.words("By type"), (Grid(columns, rows, MOST_TYPES, "types"),), note, on=SHOWN
-    )
+        own = {name: _scored(one.types[kind]) for name, one in systems.items() if kind in one.types}
+        path = ("criteria", document.criterion, "types", kind, "f1")
+        rows.append(([kind, cells.count(known[kind]), *_of_systems(document, own)], path))
+    means = {name: (one.macro.f1, None) for name, one in systems.items()}
+    rows.append(([Phrase("macro average", "faint"), "", *_of_systems(document, means)], ()))
+    columns = [Column("type", least=13), Column("gold", right=True), *_system_columns(document)]
+    grid = replace(_tested(document, columns, rows), most=MOST_TYPES, noun="types")
+    gold = next(iter(systems.values())).overall.gold
+    about = f"F1, {CRITERIA[document.criterion][0]}; {words.plural(gold, 'gold tuple')}"
+    return _section("types", "By type", grid, about)
+
+
+PARTS = {
+    "events": ("Events", "distinct triggers and arguments; the criterion does not matter"),
+    "links": ("Links", "strict: span, label and identifier; found: of mentions found by span"),
+    "values": ("Values of attributes", "F1 by type and value"),
+    "seen": ("Seen and unseen facts", "recall of gold facts; Ign leaves seen ones out of precision"),
+    "mentions": ("Mentions", "exact F1 of the mentions themselves"),
+    "buckets": ("By part", "F1 of the tuples in each part"),
+}
 
 
 def _parts(document: Tuples) -> Iterator[Section]:
     """Events, links, values, seen facts, mentions and buckets, as far as the data have them."""
-    for name, title, about in (
-        ("events", "Events", "distinct triggers and arguments; the criterion does not matter"),
-        ("links", "Links", "strict: span, label and identifier; found: of mentions found by span"),
-        ("values", "Values of attributes", "F1 by type and value"),
-        ("seen", "Seen and unseen facts", "recall of gold facts; Ign leaves seen ones out of precision"),
-        ("mentions", "Mentions", "exact F1 of the mentions themselves"),
-        ("buckets", "By part", "F1 of the tuples in each part"),
-    ):  # fmt: skip
-        rows = _part_rows(document, name)
+    for name, (title, about) in PARTS.items():
+        table: dict[tuple[str, str], dict[str, Scored]] = {}
+        numbers: dict[tuple[str, str], int] = {}
+        for system, own in document.systems.items():
+            for kind, division, part, number, scored in _part_scores(own):
+                if kind == name:
+                    table.setdefault((division, part), {})[system] = scored
+                    if number is not None:
+                        numbers[division, part] = max(number, numbers.get((division, part), 0))
+        rows: list[Sequence[Cell]] = []
+        divisions = [""]
+        for (division, part), scores in table.items():
+            number = numbers.get((division, part))
+            lead = "" if division == divisions[-1] else division
+            gold = "" if number is None else cells.count(number)
+            rows.append([lead, part, gold, *_of_systems(document, scores)])
+            divisions.append(division)
+        columns = [Column(least=16), Column(least=12), Column("gold", right=True), *_system_columns(document)]
         if rows:
-            columns = [
-                Column(least=16),
-                Column(least=12),
-                Column("gold", right=True),
-                *_score_columns(document),
-            ]
-            grid = Grid(columns, rows, None if name != "buckets" else 24, "parts")
-            yield Section(name, cells.words(title), (grid,), about, on=SHOWN)
+            grid = Grid(columns, rows, MOST_BUCKETS if name == "buckets" else None, "parts")
+            yield _section(name, title, grid, about)
 
 
-def _part_rows(document: Tuples, name: str) -> list[Sequence[Cell]]:
-    table: dict[tuple[str, str], dict[str, tuple[int | None, list[Cell]]]] = {}
-    for system_name, system in document.systems.items():
-        for key, number, scored in _part_cells(system, name):
-            table.setdefault(key, {})[system_name] = number, scored
-    rows: list[Sequence[Cell]] = []
-    last = ""
-    for (division, part), by_system in table.items():
-        number = max((number for number, _ in by_system.values() if number is not None), default=None)
-        scores = [
-            one
-            for system_name in document.systems
-            for one in by_system.get(system_name, (0, [Number(None, ""), ""]))[1]
-        ]
-        rows.append(
-            [
-                "" if division == last else division,
-                part,
-                "" if number is None else cells.count(number),
-                *scores,
-            ]
-        )
-        last = division
-    return rows
-
-
-def _part_cells(system: SystemTuples, name: str) -> Iterator[tuple[tuple[str, str], int | None, list[Cell]]]:
-    if name == "events" and system.events is not UNSET:
-        for score, title in EVENTS.items():
-            yield (title, ""), system.events[score].gold, _scored(system.events[score])
-    if name == "links" and system.links is not UNSET:
-        yield ("strict", "F1"), system.links.strict.gold, _scored(system.links.strict)
-        found = system.links.found
-        ends = None if found.interval is UNSET else found.interval.get("accuracy")
-        scored: list[Cell] = [cells.points(found.accuracy, "strong"), cells.interval(ends, style="faint")]
-        yield ("found", "accuracy"), found.mentions, scored
-    if name == "values":
-        for kind, values in system.values.items():
-            for value, cell in sorted(values.items(), key=lambda item: (-item[1].gold, item[0])):
-                yield (kind, value), cell.gold, _scored(cell)
-    if name == "seen" and system.seen is not UNSET:
-        for part, recall in (("seen", system.seen.SEEN), ("unseen", system.seen.UNSEEN)):
-            ends = None if recall.interval is UNSET else recall.interval.get("recall")
-            yield (
-                (part, "recall"), recall.tuples,
-                [cells.points(recall.recall, "strong"), cells.interval(ends, style="faint")],
-            )  # fmt: skip
-        yield ("Ign-F1", ""), None, [cells.points(system.seen.ign.f1, "strong"), ""]
-    if name == "mentions" and system.mentions is not UNSET:
-        yield ("mentions", ""), system.mentions.gold, _scored(system.mentions)
-    if name == "buckets":
-        for attribute, buckets in system.attributes.items():
-            for bucket in buckets:
-                yield (ATTRIBUTES.get(attribute, attribute), bucket.label), bucket.gold, _scored(bucket)
+def _part_scores(system: SystemTuples) -> Iterator[tuple[str, str, str, int | None, Scored]]:
+    """The part of a page, the division and the name of each part, its gold tuples, and its score."""
+    for score, cell in (system.events or {}).items():
+        yield "events", EVENTS[score], "", cell.gold, _scored(cell)
+    if system.links:
+        strict, found = system.links.strict, system.links.found
+        yield "links", "strict", "F1", strict.gold, _scored(strict)
+        yield "links", "found", "accuracy", found.mentions, _scored(found, "accuracy")
+    for kind, values in system.values.items():
+        for value, cell in sorted(values.items(), key=lambda item: (-item[1].gold, item[0])):
+            yield "values", kind, value, cell.gold, _scored(cell)
+    if system.seen:
+        for part, facts in (("seen", system.seen.SEEN), ("unseen", system.seen.UNSEEN)):
+            yield "seen", part, "recall", facts.tuples, _scored(facts, "recall")
+        yield "seen", "Ign-F1", "", None, _scored(system.seen.ign)
+    if system.mentions:
+        yield "mentions", "mentions", "", system.mentions.gold, _scored(system.mentions)
+    for attribute, buckets in system.attributes.items():
+        for bucket in buckets:
+            yield "buckets", ATTRIBUTES.get(attribute, attribute), bucket.text, bucket.gold, _scored(bucket)
 
 
 # ---- sentences ---------------------------------------------------------------------------------------------
@@ -605,12 +579,17 @@ def _predicted_remark(one: ShownTuple, gold: Sequence[ShownTuple]) -> tuple[bool
 
 def _paper(document: Tuples) -> Section:
     """Precision, recall and F1 of every system under every criterion, overall and by type."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Sequence[Cell]] = []
     for name, system in document.systems.items():
         for criterion, scores in system.criteria.items():
-            rows.append((name, criterion, "all", *_three(scores.overall)))
-            if criterion == document.criterion:
-                rows += [(name, criterion, kind, *_three(cell)) for kind, cell in scores.types.items()]
+            types = scores.types if criterion == document.criterion else {}
+            for part, cell in {"all": scores.overall, **types}.items():
+                row: list[Cell] = [name, criterion, part]
+                row += [cells.count(number) for number in (cell.gold, cell.predicted, cell.correct)]
+                for score in ("precision", "recall", "f1"):
+                    value, ends = _scored(cell, score)
+                    row += [cells.points(value), cells.interval(ends)]
+                rows.append(row)
     titles = (
         "system", "criterion", "type", "gold", "predicted", "correct", "precision", "interval", "recall",
         "interval", "F1", "interval",
@@ -619,30 +598,4 @@ def _paper(document: Tuples) -> Section:
         f"Tuples under every criterion, in points; mentions were {document.mentions}. Intervals: 95 % "
         f"logit-t, jackknife over {document.settings.unit}s."
     )
-    return Section("tuples", cells.words("Tuples"), (cells.table(titles, rows),), caption=caption, on=PAPER)
-
-
-def _three(cell: TupleCell) -> tuple[Cell, ...]:
-    numbers = [cells.count(number) for number in (cell.gold, cell.predicted, cell.correct)]
-    pairs: list[tuple[float | None, Interval | None]] = [
-        (getattr(cell, score), cell.ends(score)) for score in ("precision", "recall", "f1")
-    ]
-    return (
-        *numbers,
-        *(part for value, ends in pairs for part in (cells.points(value), cells.interval(ends))),
-    )
-
-
-def _differences(document: Tuples) -> Section:
-    """The paired tests."""
-    rows: list[tuple[Cell, ...]] = [
-        (*pair.systems, " ".join(test.path[:-1]), test.path[-1], cells.signed(test.difference),
-         cells.interval(test.interval, differs=True), cells.p_value(test.p_corrected))
-        for pair in document.comparisons
-        for test in pair.scores
-    ]  # fmt: skip
-    titles = ("first", "second", "part", "score", "difference", "interval", "p")
-    caption = f"Systems compared, first minus second; paired randomisation over {document.settings.unit}s."
-    return Section(
-        "differences", cells.words("Differences"), (cells.table(titles, rows),), caption=caption, on=PAPER
-    )
+    return tabled("tuples", "Tuples", titles, rows, caption)
