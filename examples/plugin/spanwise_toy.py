@@ -1,4 +1,4 @@
-"""One of each thing that a package can add: format, attribute, bucketing, matcher, export and command."""
+"""One of each thing that a package can add: format, attribute, score, section, command and so on."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from spanwise.buckets import Strategy
 from spanwise.cli.arguments import Command
 from spanwise.columns import Floats
 from spanwise.corpus import Mentions, Pieces
+from spanwise.document.dataset import Description
 from spanwise.document.evaluation import Evaluation
 from spanwise.formats import File, Format, Options, Part, Problem, Record
 from spanwise.matching import Matcher, Matching, match
+from spanwise.rates import Rate
 from spanwise.reports import Report
+from spanwise.views import Section, cells
+from spanwise.views.added import AddedSection
 
 # ---- a format: a line `SENT words`, then a line `start end label` for every mention ------------------
 
@@ -91,6 +95,12 @@ def _exact_only(gold: Mentions, predicted: Mentions) -> Matching:
 plain = Matcher("plain", "missed and spurious mentions alone", _exact_only)
 
 
+# ---- a score: its weights of right, false and missed mentions above and below the line ----------------
+
+
+jaccard = Rate("jaccard", "Jaccard", above=(1.0, 0.0, 0.0), below=(1.0, 1.0, 1.0))
+
+
 # ---- exports ------------------------------------------------------------------------------------------
 
 
@@ -104,6 +114,33 @@ def _fails(document: Evaluation) -> str:
 
 mine = Report("mine", "F1 of every system", _f1_only, ".txt", kinds=("evaluation", "comparison"))
 broken = Report("broken", "an export with a mistake", _fails, ".txt")
+
+
+# ---- sections: a screen, page, paper, table, notebook and the workbench show them ---------------------
+
+
+def _errors_each(document: Evaluation) -> Section | None:
+    """How many wrong predictions and missed mentions every system has."""
+    rows: list[list[cells.Cell]] = []
+    for name, system in document.systems.items():
+        overall = system.exact.overall
+        wrong, missed = overall.predicted - overall.correct, overall.gold - overall.correct
+        rows.append([name, cells.count(wrong), cells.count(missed)])
+    table = cells.table(("system", "wrong", "missed"), rows)
+    return Section("errors", cells.words("Wrong and missed"), (table,), "mentions by exact matching")
+
+
+def _never(document: Description) -> Section:
+    raise RuntimeError("this section is never right")
+
+
+wrong_and_missed = AddedSection(
+    "wrong_and_missed",
+    "wrong predictions and missed mentions",
+    _errors_each,
+    kinds=("evaluation", "comparison"),
+)
+never = AddedSection("never", "a section with a mistake", _never, kinds=("description",))
 
 
 # ---- a command: it parses, calls one function and prints ----------------------------------------------

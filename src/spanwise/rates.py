@@ -14,10 +14,19 @@ from typing import TypeVar
 from msgspec import Struct
 
 from spanwise.errors import ChoiceError
+from spanwise.registry import Registry, registered
 
 MOST_BETA = 1000  # a larger β is recall
 _VAN_RIJSBERGEN = "van Rijsbergen (1979), Information Retrieval"
 _F_BETA = re.compile(r"f(\d+(?:\.\d+)?)")
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+# What stands beside scores in documents, and what else the primary question can be about.
+_TAKEN = {
+    "gold", "predicted", "correct", "accuracy", "labels", "more", "interval", "why", "few_units",
+    "carried_by", "errors_carried_by", "sides", "name", "low", "high", "value", "label", "outcomes",
+    "fair", "macro", "actual", "buckets", "incorrect", "missed", "partial", "possible", "rest", "small",
+    "special", "spurious",
+}  # fmt: skip
 
 
 class Rate(Struct, frozen=True):
@@ -45,6 +54,11 @@ class Rate(Struct, frozen=True):
                 f"the score {self.name!r} must count right mentions above the line, and no errors"
             )
 
+    @property
+    def summary(self) -> str:
+        """What lists of scores say of it."""
+        return f"{self.words}{f' ({self.paper})' if self.paper else ''}"
+
 
 # Every declared score; a further one is computed, tested and shown wherever these are.
 _DECLARED = (
@@ -54,6 +68,37 @@ _DECLARED = (
 )
 RATES: Mapping[str, Rate] = {score.name: score for score in _DECLARED}
 FIELDS = ("precision", "recall", "f1")  # those that are fields of documents; others stand next to them
+
+
+class _Scores(Registry[Rate]):
+    """The scores that packages add; they are computed where they are asked for by name."""
+
+    def add(self, value: Rate, *, aliases: tuple[str, ...] = (), replace: bool = False) -> Rate:
+        """Register a score, unless its name means something else in a document."""
+        taken = value.name in _TAKEN or value.name in RATES or _F_BETA.fullmatch(value.name)
+        if taken or not _NAME.fullmatch(value.name):
+            raise ChoiceError(
+                f"a score cannot be called {value.name!r}.\n"
+                "Choose another name of small letters, digits and underscores."
+            )
+        return super().add(value, aliases=aliases, replace=replace)
+
+    def declare(self, value: Rate) -> Rate:
+        """A score that a document or a call declares: registered now, or else the same as before."""
+        if value.name not in self:
+            return self.add(value)
+        known = self.find(value.name)
+        if (known.above, known.below) != (value.above, value.below):
+            raise ChoiceError(
+                f"there are two scores called {value.name!r}, with different weights.\nRename one of them."
+            )
+        return known
+
+    def __contains__(self, name: str) -> bool:  # without importing the packages
+        return name in self._values or name in registered("spanwise.scores")
+
+
+SCORES = _Scores("score", group="spanwise.scores")
 
 
 def f_beta(beta: float) -> Rate:
@@ -77,7 +122,7 @@ def f_beta(beta: float) -> Rate:
 
 
 def rate(name: str) -> Rate:
-    """The score with this name: precision, recall, or F-beta for any β, such as f1 or f0.5.
+    """The score with this name: precision, recall, F-beta for any β, such as f1 or f0.5, or an added one.
 
     Raises:
         KeyError: no score has this name.
@@ -85,6 +130,8 @@ def rate(name: str) -> Rate:
     found = RATES.get(name)
     if found is not None:
         return found
+    if name in SCORES:
+        return SCORES.find(name)
     match = _F_BETA.fullmatch(name)
     if match is None or not 0 < float(match[1]) < MOST_BETA:
         return RATES[name]  # which it is not in
@@ -93,11 +140,8 @@ def rate(name: str) -> Rate:
 
 def is_rate(name: str) -> bool:
     """Whether a score has this name."""
-    try:
-        rate(name)
-    except KeyError:
-        return False
-    return True
+    beta = _F_BETA.fullmatch(name)
+    return name in RATES or name in SCORES or (beta is not None and 0 < float(beta[1]) < MOST_BETA)
 
 
 Value = TypeVar("Value")

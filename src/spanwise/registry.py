@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from spanwise.errors import ChoiceError, unknown
+from spanwise.errors import ChoiceError, InputError, unknown
 
 
 class Named(Protocol):
@@ -44,6 +44,7 @@ class Registry(Generic[T]):
         self._group = group
         self._loaded = group is None
         self._values: dict[str, T] = {}
+        self.broken: dict[str, InputError] = {}  # what packages register and cannot be imported, by name
         self._aliases: dict[str, str] = {}
 
     def add(self, value: T, *, aliases: tuple[str, ...] = (), replace: bool = False) -> T:
@@ -76,6 +77,8 @@ class Registry(Generic[T]):
         if name not in self._values and name not in self._aliases:
             self._load()
         key = self._aliases.get(name, name)
+        if key in self.broken:
+            raise self.broken[key]
         if key not in self._values:
             raise unknown(self.kind, name, self._values)
         return self._values[key]
@@ -102,8 +105,12 @@ class Registry(Generic[T]):
             return
         self._loaded = True
         for name, entry in sorted(registered(self._group).items()):
-            if name not in self:
+            if name in self._values or name in self._aliases:
+                continue
+            try:
                 self.add(entry.load())
+            except InputError as error:
+                self.broken[name] = error
 
 
 # ---- what packages register ---------------------------------------------------------------------------
@@ -124,9 +131,15 @@ class Entry(NamedTuple):
         return self.value.partition(":")[0].partition(".")[0].strip()
 
     def load(self) -> Any:
-        """Import the object."""
-        module, _, name = self.value.partition(":")
-        return getattr(import_module(module.strip()), name.partition("[")[0].strip())
+        """Import the object; InputError if it cannot be imported."""
+        module, _, name = self.value.partition("[")[0].partition(":")
+        try:
+            return getattr(import_module(module.strip()), name.strip())
+        except Exception as error:  # whatever the code of the package raises
+            raise InputError(
+                f"{self.name!r} of the package {self.package} cannot be imported: "
+                f"{type(error).__name__}: {error}.\nInstall a version that works, or remove the package."
+            ) from error
 
 
 def registered(group: str) -> dict[str, Entry]:

@@ -208,7 +208,7 @@ _COMPUTE = (
     Setting(
         "primary",
         "the score that the primary question is about: f1 (default), precision, recall, macro, fair, "
-        "or an F-beta such as f2",
+        "an F-beta such as f2, or a score of another package",
         default="f1", choices=("f1", "precision", "recall", "macro", "fair"), noun="primary score", toml=str,
         also=_is_score, metavar="SCORE",
         signed=lambda kept: f"primary:{kept.primary}" if kept.primary else "",
@@ -217,6 +217,11 @@ _COMPUTE = (
         "beta", "the F-betas to report besides F1: 2, or 0.5,2", default=(), type=numbers, metavar="BETA",
         toml=float | list[float],
         signed=lambda kept: "beta:" + "+".join(f"{beta:g}" for beta in kept.beta) if kept.beta else "",
+    ),
+    Setting(
+        "scores", "the scores of other packages to report, as 'list scores' names them", default=(),
+        type=listed, metavar="NAMES", toml=str | list[object],
+        signed=lambda kept: "scores:" + "+".join(one.name for one in kept.scores) if kept.scores else "",
     ),
     Setting(
         "hierarchy", "score every level of a hierarchy of labels: a TOML file with label = \"path/to/it\"",

@@ -10,6 +10,7 @@ import pytest
 
 import spanwise
 from spanwise.cli.main import COMMANDS, parser_of
+from spanwise.rates import Rate
 from spanwise.settings import OPTIONS, SETTINGS
 from spanwise.workbench.jobs import OPTIONS as UPLOADS
 
@@ -60,6 +61,7 @@ CHANGED: dict[str, Any] = {
     "align": "position",
     "repair": "discard",
     "beta": 2,
+    "scores": Rate("jaccard", "Jaccard", above=(1.0, 0.0, 0.0), below=(1.0, 1.0, 1.0)),
     "map": {"PER": "NAME"},
     "hierarchy": {"PER": "name/PER"},
 }

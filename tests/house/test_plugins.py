@@ -135,3 +135,78 @@ def test_an_error_in_the_code_of_a_package_is_said_to_be_its_own(package: Path) 
     done = subprocess.run(call, cwd=package, capture_output=True, text=True)
     assert done.returncode == 70
     assert "this is a bug in the package spanwise_toy" in done.stderr
+
+
+def test_a_score_of_a_package_is_on_every_surface(package: Path) -> None:
+    (package / "other.conll").write_text(GOLD)
+    command = ["evaluate", "gold.conll", "pred.conll", "other.conll", "--primary", "jaccard"]
+    screen = _spanwise(package, *command, "--json", "run.json", "--html", "run.html")
+    document = json.loads((package / "run.json").read_text(encoding="utf-8"))
+    cell = document["systems"]["pred"]["exact"]["overall"]
+    assert cell["jaccard"] == 0.5  # one mention right, one missed, none false
+    assert "jaccard" in cell["interval"] or "why" in cell
+    (test,) = (row for row in document["comparisons"][0]["scores"] if row.get("role") == "primary")
+    assert test["path"] == ["exact", "overall", "jaccard"]
+    assert "Jaccard" in screen and "Jaccard" in (package / "run.html").read_text(encoding="utf-8")
+    assert "| Jaccard |" in _spanwise(package, "table", "run.json", "holistic")
+    assert "Jaccard" in _spanwise(package, "table", "run.json", "holistic", "--latex")
+    assert '"pred/jaccard": 0.5' in _spanwise(package, "export", "run.json", "flat")
+    assert ",jaccard,0.5," in _spanwise(package, "export", "run.json", "rows")
+    assert "Jaccard" in _python(package, "print(spanwise.load('run.json')._repr_html_())")
+    assert "jaccard\n    Jaccard" in _spanwise(package, "list", "scores")
+    _spanwise(package, "workbench", ".", "--bundle", "bundle")
+    assert any("Jaccard" in page.read_text("utf-8") for page in package.glob("bundle/**/*.html"))
+
+
+def test_a_section_of_a_package_is_on_every_surface(package: Path) -> None:
+    command = ["evaluate", "gold.conll", "pred.conll", "--resamples", "0"]
+    screen = _spanwise(package, *command, "--json", "run.json", "--html", "run.html")
+    assert "Wrong and missed" in screen
+    assert "Wrong and missed</h2>" in (package / "run.html").read_text(encoding="utf-8")
+    assert "| pred | 0 | 1 |" in _spanwise(package, "table", "run.json", "wrong_and_missed")
+    for form, row in (("latex", "pred & 0 & 1 "), ("csv", "pred,0,1")):
+        assert row in _spanwise(package, "table", "run.json", "wrong_and_missed", f"--{form}")
+    assert "Wrong and missed</summary>" in _python(package, "print(spanwise.load('run.json')._repr_html_())")
+    assert "wrong_and_missed" in _spanwise(package, "list", "sections")
+    _spanwise(package, "workbench", ".", "--bundle", "bundle")
+    pages = [path.read_text(encoding="utf-8") for path in (package / "bundle").rglob("*.html")]
+    assert any("Wrong and missed</h2>" in page for page in pages)
+
+
+def test_a_section_that_fails_is_said_to_be_of_its_package_by_name(package: Path) -> None:
+    screen = " ".join(_spanwise(package, "describe", "gold.conll", "--html", "described.html").split())
+    says = (
+        "This section of the package spanwise_toy failed: RuntimeError: this section is never right. "
+        "Please report it to the authors of that package."
+    )
+    assert f"Section never {says}" in screen
+    assert says in (package / "described.html").read_text(encoding="utf-8")
+
+
+def test_what_cannot_be_imported_is_said_to_be_of_its_package_by_name(package: Path) -> None:
+    metadata = package / "spoilt-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Name: spoilt\nVersion: 1.0\n")
+    groups = ("sections", "attributes", "commands")
+    text = "".join(f"[spanwise.{group}]\nspoilt_{group} = spoilt.missing:THING\n" for group in groups)
+    (metadata / "entry_points.txt").write_text(text)
+    why = (
+        "of the package spoilt cannot be imported: ModuleNotFoundError: No module named 'spoilt'.\n"
+        "Install a version that works, or remove the package.\n"
+    )
+    for *command, name in (
+        ["spoilt_commands"],
+        ["evaluate", "gold.conll", "pred.conll", "--attributes", "spoilt_attributes"],
+    ):
+        call = [sys.executable, "-m", "spanwise", *command, name]
+        done = subprocess.run(call, cwd=package, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (3, f"spanwise: {name!r} {why}")
+    screen = _spanwise(package, "evaluate", "gold.conll", "pred.conll", "--resamples", "0")
+    assert "'spoilt_sections' of the package spoilt cannot be imported" in " ".join(screen.split())
+
+
+def _python(folder: Path, code: str) -> str:
+    call = [sys.executable, "-c", f"import spanwise; {code}"]
+    done = subprocess.run(call, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -7,8 +7,9 @@ import html
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
@@ -20,6 +21,7 @@ from spanwise.document.loading import load
 from spanwise.reports import html as pages
 from spanwise.reports import tables, terminal
 from spanwise.views import Section, View, cells
+from spanwise.views.added import SECTIONS, AddedSection
 from spanwise.views.cells import (
     Column,
     Flow,
@@ -219,23 +221,81 @@ def test_every_word_and_number_of_a_section_is_in_papers(
             assert set(table.header) <= set(paper)
 
 
+EARTH = Section(
+    "earth",
+    cells.words("Moons of {}", "Earth"),
+    (Grid([Column("moon"), Column("craters", right=True)], [["Luna", cells.count(5185)]]),),
+    "as counted from here",
+)
+
+
+def _adding(monkeypatch: pytest.MonkeyPatch, function: Callable[[Document], object], *kinds: str) -> None:
+    """Add a section to documents as another package does."""
+    own = AddedSection("moons", "the moons of planets", cast(Any, function), kinds)
+    monkeypatch.setitem(SECTIONS._values, "moons", own)
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
 def test_a_section_added_in_one_place_is_on_every_surface(
-    documents: Mapping[str, Document], monkeypatch: pytest.MonkeyPatch
+    kind: str, documents: Mapping[str, Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    document = documents["split"]
-    grid = Grid([Column("moon"), Column("craters", right=True)], [["Luna", cells.count(5185)]])
-    added = Section("moons", cells.words("Moons of {}", "Earth"), (grid,), "as counted from here")
-    whole = views.view(document)
-    for module in (views, tables):
-        monkeypatch.setattr(module, "view", lambda _: replace(whole, sections=(*whole.sections, added)))
-    monkeypatch.setattr("spanwise.reports.html.views.view", views.view)
-    monkeypatch.setattr("spanwise.reports.terminal._view.view", views.view)
+    document = documents[kind]
+    _adding(monkeypatch, lambda _: EARTH)
     screen, page = terminal.render(document, width=100, color=False), pages.render(document)
-    table = tables.table(document, "moons")
+    table, notebook = tables.table(document, "moons"), document._repr_html_()
+    for text in (screen, page, table.to_latex(), table.to_markdown(), notebook):
+        assert all(word in text for word in ("moon", "craters", "Luna", "5,185"))
     for text in (screen, page, table.to_latex(), table.to_markdown()):
-        assert all(word in text for word in ("moon", "craters", "Luna", "5,185", "as counted from here"))
+        assert "as counted from here" in text
     assert "Moons of Earth" in screen and "Moons of <bdi>Earth</bdi>" in page
     assert table.to_csv().splitlines() == ["moon,craters", "Luna,5185"]
+
+
+def test_a_section_is_added_to_the_kinds_of_documents_that_it_takes(
+    documents: Mapping[str, Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _adding(monkeypatch, lambda _: EARTH, "split")
+    assert [kind for kind in COMMANDS if "moons" in tables.tables(documents[kind])] == ["split"]
+    _adding(monkeypatch, lambda _: None)
+    assert "moons" not in tables.tables(documents["split"])
+
+
+def _mistaken(document: Document) -> Section:
+    raise KeyError("no moon")
+
+
+NARROW = Section("moons", cells.words("Moons"), (Grid([Column("moon")], [["Luna", "Earth"]]),))
+WRONG = {
+    "failed: KeyError: 'no moon'": _mistaken,
+    "is a str, not a Section": lambda _: "Luna",
+    "has a str in the place of a table or of sentences": lambda _: replace(EARTH, blocks=("Luna",)),
+    "has a table with 1 columns and a row of another length": lambda _: NARROW,
+}
+
+
+@pytest.mark.parametrize("why", WRONG)
+@pytest.mark.parametrize("kind", ["split", "evaluation", "description"])
+def test_a_section_that_fails_is_said_to_be_of_its_package_and_the_rest_is_shown(
+    kind: str, why: str, documents: Mapping[str, Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = documents[kind]
+    before = terminal.render(document, width=100, color=False).splitlines()
+    _adding(monkeypatch, WRONG[why])
+    package = __name__.partition(".")[0]
+    says = f"This section of the package {package} {why}. Please report it to the authors of that"
+    screen = terminal.render(document, width=100, color=False)
+    assert {*before} < {*screen.splitlines()}
+    for text in (screen, pages.render(document), document._repr_html_()):
+        assert " ".join(says.split()) in " ".join(html.unescape(text).split())
+
+
+def test_a_section_cannot_take_the_place_of_another(
+    documents: Mapping[str, Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SECTIONS._values, "labels", AddedSection("labels", "moons", lambda _: EARTH))
+    document = documents["evaluation"]
+    assert "has the name of another one" in terminal.render(document, width=200)
+    assert "Luna" not in tables.table(document, "labels").to_csv()
 
 
 def test_names_in_a_title_cannot_change_the_page_around_them() -> None:

@@ -21,6 +21,8 @@ KINDS = {
     "bucketings": "buckets:BUCKETINGS",
     "matchers": "matching:MATCHERS",
     "weights": "credits:CREDITS",
+    "scores": "rates:SCORES",
+    "sections": "views.added:SECTIONS",
     "reports": "reports:REPORTS",
 }
 
@@ -36,7 +38,7 @@ LIST = Arguments(
 
 
 def run_list(args: argparse.Namespace) -> int:
-    """List the available formats, schemes, attributes, bucketings, matchers, weights and reports."""
+    """List the available formats, schemes, attributes, bucketings, scores and other names."""
     from spanwise.errors import unknown
     from spanwise.registry import resolve
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeA
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
 
 from spanwise.errors import InputError, UnknownKey
-from spanwise.rates import FIELDS, RATES, f_beta, is_rate
+from spanwise.rates import FIELDS, RATES, Rate, f_beta, is_rate
 from spanwise.registry import resolve
 from spanwise.settings import default_value
 
@@ -171,7 +171,8 @@ class Document(Struct, frozen=True, kw_only=True):
         import msgspec
 
         document: object = self.document()
-        if len(RATES) > len(FIELDS) or given(getattr(getattr(self, "settings", None), "beta", UNSET)):
+        settings = getattr(self, "settings", None)
+        if len(RATES) > len(FIELDS) or any(given(getattr(settings, name, UNSET)) for name in MORE_SCORES):
             document = beside(msgspec.to_builtins(document, enc_hook=to_encodable))
         encoded = msgspec.json.encode(document, enc_hook=to_encodable)
         spaces = self.INDENT if indent is None else indent
@@ -242,6 +243,9 @@ class Document(Struct, frozen=True, kw_only=True):
 DocumentLike: TypeAlias = Document | Mapping[str, object]
 
 
+MORE_SCORES = ("beta", "scores")  # settings of documents that have scores beside precision, recall and F1
+
+
 def beside(content: Any) -> Any:
     """Plain data with the scores in `more` next to precision, recall and F1, as in a written document.
 
@@ -258,7 +262,7 @@ def beside(content: Any) -> Any:
 
 
 def apart(content: Any) -> Any:
-    """The inverse of `beside`: F-betas next to F1 are put into `more`."""
+    """The inverse of `beside`: other scores next to F1 are put into `more`."""
     if isinstance(content, list | tuple):
         return [apart(item) for item in content]
     if not isinstance(content, dict):
@@ -292,6 +296,7 @@ class Settings(DocumentPart, frozen=True, kw_only=True):
     correction: str
     primary: str | UnsetType = UNSET  # if it is not F1
     beta: tuple[float, ...] | UnsetType = UNSET  # of the F-betas beside F1
+    scores: tuple[Rate, ...] | UnsetType = UNSET  # those of other packages, as they declare them
     hierarchy: Mapping[str, str] | UnsetType = UNSET  # from label to path
     hierarchy_separator: str | UnsetType = UNSET
     align: str
@@ -350,7 +355,8 @@ class Settings(DocumentPart, frozen=True, kw_only=True):
     def more_scores(self) -> tuple[str, ...]:
         """The names of the scores that are reported besides precision, recall and F1."""
         declared = [name for name in RATES if name not in FIELDS]
-        return (*declared, *(f_beta(beta).name for beta in self.beta or ()))
+        betas = (f_beta(beta).name for beta in self.beta or ())
+        return (*declared, *betas, *(score.name for score in self.scores or ()))
 
 
 def hash_of(rules: Mapping[str, object]) -> str:

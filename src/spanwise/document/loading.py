@@ -10,9 +10,9 @@ from typing import Any, cast
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from spanwise.document import SCHEMA, Document, DocumentLike, apart
-from spanwise.errors import InputError, unknown
-from spanwise.rates import FIELDS, RATES
+from spanwise.document import MORE_SCORES, SCHEMA, Document, DocumentLike, apart
+from spanwise.errors import ChoiceError, InputError, unknown
+from spanwise.rates import FIELDS, RATES, SCORES, Rate
 from spanwise.registry import resolve
 
 # The type of each kind of document, imported only when such a document is loaded.
@@ -39,6 +39,12 @@ KINDS = {
 SUMMARY = "document.evaluation:EvaluationSummary"
 
 NEWLINE = b"\n"
+
+
+class _Declaring(Struct):
+    """The settings of a document that matter before the others."""
+
+    scores: tuple[Rate, ...] = ()
 
 
 class _Head(Struct):
@@ -95,7 +101,8 @@ def _decoded(data: bytes, location: str, kinds: Mapping[str, str]) -> Document:
     kind = _type_of(
         head.kind, location, kinds, systems=head.systems is not UNSET, studies=head.datasets is not UNSET
     )
-    more = len(RATES) > len(FIELDS) or (head.settings is not UNSET and b'"beta"' in bytes(head.settings))
+    settings = b"" if head.settings is UNSET else bytes(head.settings)
+    more = len(RATES) > len(FIELDS) or any(f'"{name}"'.encode() in settings for name in MORE_SCORES)
     if head.schema != SCHEMA or more:
         return document_of(_plain(data, location), location=location)
     try:
@@ -120,7 +127,9 @@ def document_of(content: Mapping[str, object], *, location: str = "the document"
     schema = _check_schema(content["schema"], location)
     migrated = _migrated(content) if schema < SCHEMA else dict(content)
     settings = content.get("settings")
-    if len(RATES) > len(FIELDS) or (isinstance(settings, Mapping) and "beta" in settings):
+    named = {*settings} if isinstance(settings, Mapping) else set()
+    if len(RATES) > len(FIELDS) or named & {*MORE_SCORES}:
+        _declare(settings, location)
         migrated = apart(migrated)
     kind = _type_of(
         migrated.get("kind", UNSET),
@@ -133,6 +142,17 @@ def document_of(content: Mapping[str, object], *, location: str = "the document"
         return _consistent(msgspec.convert(migrated, kind), location)
     except msgspec.ValidationError as error:
         raise wrong_part(error, migrated, kind, location) from None
+
+
+def _declare(settings: object, location: str) -> None:
+    """Make the scores known that a document declares, so that it can be shown without their package."""
+    try:
+        for score in msgspec.convert(settings, _Declaring).scores:
+            SCORES.declare(score)
+    except ChoiceError as error:
+        raise InputError(f"{location}: settings.scores: {error}") from None
+    except msgspec.ValidationError:
+        return  # which the conversion of the whole document reports
 
 
 def _consistent(document: Document, location: str) -> Document:

@@ -48,6 +48,7 @@ from spanwise.evaluation.dataset import (
 from spanwise.formats import opened, refuse_merged, side_by_side
 from spanwise.labels import GivenMap
 from spanwise.matching import Matcher
+from spanwise.rates import Rate
 from spanwise.registry import resolve
 from spanwise.settings import CAP
 from spanwise.streams import pipes_read_once
@@ -147,6 +148,7 @@ def evaluate(
     correction: str = "holm",
     primary: str = "f1",
     beta: float | Sequence[float] = (),
+    scores: str | Rate | Sequence[str | Rate] = (),
     hierarchy: GivenMap = None,
     hierarchy_separator: str | None = None,
     align: How = "strict",
@@ -202,8 +204,10 @@ def evaluate(
         pairs: the pairs of systems to test; by default, all of them.
         correction: how p-values are corrected: "holm" over pairs and maxT over all other scores, or "bh".
         primary: the score that the primary question is about: "f1", "precision", "recall", "macro" or "fair"
-            F1, or an F-beta such as "f2". Choose it before looking at the scores.
+            F1, an F-beta such as "f2", or a score that another package adds. Choose it before looking at
+            the scores.
         beta: the F-betas to report besides F1, such as 2 (recall counts twice as much) or [0.5, 2].
+        scores: further scores to report: names of those that other packages add, or `spanwise.rates.Rate`.
         hierarchy: the path of each label, such as `{"artist": "person/artist"}`, or a TOML file of them;
             every level is scored, from one label for all mentions down to the labels themselves.
         hierarchy_separator: what separates the steps of a path ("/"); without `hierarchy`, the labels are

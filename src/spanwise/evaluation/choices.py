@@ -41,7 +41,7 @@ from spanwise.formats import (
 )
 from spanwise.labels import GivenMap, Hierarchy
 from spanwise.matching import MATCHERS, Matcher
-from spanwise.rates import RATES, f_beta, is_rate
+from spanwise.rates import RATES, SCORES, Rate, f_beta, is_rate
 from spanwise.registry import resolve
 from spanwise.settings import SETTINGS, default_value
 
@@ -400,6 +400,7 @@ class Choices(Struct, frozen=True, eq=False):
     correction: str
     primary: str
     beta: tuple[float, ...]
+    scores: tuple[Rate, ...]
     hierarchy: Hierarchy | None
     align: How
     examples: str
@@ -421,6 +422,7 @@ class Choices(Struct, frozen=True, eq=False):
         cross: Sequence[tuple[str, str]],
         vocabulary: Sequence[str] | None,
         beta: float | Sequence[float],
+        scores: str | Rate | Sequence[str | Rate],
         primary: str,
         hierarchy: GivenMap | Hierarchy = None,
         hierarchy_separator: str | None = None,
@@ -446,6 +448,7 @@ class Choices(Struct, frozen=True, eq=False):
             vocabulary=None if vocabulary is None else frozenset(vocabulary),
             primary=primary,
             beta=betas(beta, primary),
+            scores=added_scores(scores, primary),
             hierarchy=hierarchy_of(hierarchy, hierarchy_separator),
             **others,
         )
@@ -539,6 +542,7 @@ class Choices(Struct, frozen=True, eq=False):
         } | {
             "primary": UNSET if self.primary == "f1" else self.primary,
             "beta": self.beta or UNSET,
+            "scores": self.scores or UNSET,
             "hierarchy": UNSET if self.hierarchy is None else dict(self.hierarchy.paths),
             "hierarchy_separator": UNSET if self.hierarchy is None else self.hierarchy.separator,
             "matcher": UNSET if self.matcher.name == "fair" else self.matcher.name,
@@ -554,10 +558,19 @@ class Choices(Struct, frozen=True, eq=False):
 def betas(beta: float | Sequence[float], primary: str) -> tuple[float, ...]:
     """The βs of the F-betas that are reported besides F1, in ascending order."""
     listed: list[Any] = [*beta] if isinstance(beta, list | tuple) else [beta]
-    named = [primary] if isinstance(primary, str) and is_rate(primary) else []
+    named = [primary] if isinstance(primary, str) and is_rate(primary) and primary not in SCORES else []
     chosen = {f_beta(value).name: float(value) for value in listed}
     chosen |= {name: float(name[1:]) for name in named if name not in RATES}
     return tuple(sorted(value for name, value in chosen.items() if name not in RATES))
+
+
+def added_scores(scores: str | Rate | Sequence[str | Rate], primary: str) -> tuple[Rate, ...]:
+    """The scores of other packages that are reported, by name or as they are."""
+    given = [scores] if isinstance(scores, Rate) else scores
+    listed = given.split(",") if isinstance(given, str) else given
+    named = [*listed, *([primary] if isinstance(primary, str) and primary in SCORES else [])]
+    found = [SCORES.declare(one) if isinstance(one, Rate) else SCORES.find(one) for one in named]
+    return tuple({score.name: score for score in found}.values())
 
 
 def credits_of(weights: str | Credit | Sequence[str | Credit]) -> dict[str, Credit]:

@@ -123,7 +123,7 @@ def _summary_of(choices: Choices, whole: Whole, memory: int | None) -> Evaluatio
     notes = [unmarked] if unit == "sentence" and choices.unit is None and choices.resamples else []
     if size > 1:  # consecutive sentences are joined into blocks
         unit, units = "block", -(-units // size)
-    more = tuple(f_beta(beta).name for beta in choices.beta)
+    more = (*(f_beta(beta).name for beta in choices.beta), *(score.name for score in choices.scores))
     measures = {
         name: [measure.with_rates(more).in_blocks(size) for measure in system.measures]
         for name, system in systems.items()

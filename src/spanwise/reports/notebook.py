@@ -27,8 +27,10 @@ from spanwise.reports.errors import (
     words_of,
 )
 from spanwise.reports.outlets import frame
-from spanwise.reports.tables import Cell, Number, Table, tables, text_of
-from spanwise.views import has_view, view
+from spanwise.reports.tables import Cell, Number, Table, paper, tables, text_of
+from spanwise.views import Section, has_view, view
+from spanwise.views.added import added
+from spanwise.views.cells import Paragraphs
 from spanwise.views.points import shown_points
 from spanwise.views.standing import ranked
 from spanwise.views.tasks import TaskWords
@@ -64,6 +66,8 @@ def notebook_table(document: DocumentLike) -> str:
             parts.append(f"<details><summary>by label</summary>{_table(by_name['labels'])}</details>")
     else:
         parts += _other(document, by_name)
+    scored = isinstance(document, ScoreGrid)
+    parts += [_section(section) for section in added(document) if scored or not section.table]
     parts.append("<p><small>The whole page: <code>result.to_html(&quot;report.html&quot;)</code></small></p>")
     if document.signature:
         parts.append(f"<p><small>{_escaped(short_signature(document.signature))}</small></p>")
@@ -78,6 +82,14 @@ def _other(document: Document, by_name: Mapping[str, Table]) -> Iterator[str]:
     for at, (name, table) in enumerate(by_name.items()):
         title = _escaped(name.replace("_", " "))
         yield _table(table) if not at else f"<details><summary>{title}</summary>{_table(table)}</details>"
+
+
+def _section(section: Section) -> str:
+    """The tables and sentences of a section, folded under its title."""
+    table = paper(section)
+    said = (text for block in section.blocks if isinstance(block, Paragraphs) for text in block.texts)
+    body = "".join([_table(table) if table else "", *(f"<p>{_escaped(text)}</p>" for text in said)])
+    return f"<details><summary>{_escaped(section.title)}</summary>{body}</details>"
 
 
 def _tasks(tasks: Sequence[TaskWords]) -> str:
@@ -147,7 +159,8 @@ WIDTH, LEFT, RIGHT = 560, 170, 60  # of the chart, and of its names and numbers
 def notebook_description(document: Description) -> str:
     """A test set's mentions by label and the shares of tough mentions, as plain HTML."""
     counted = Table("labels", "", ("label", "mentions"), tuple(_counts(document.dataset)))
-    parts = [_table(counted), *map(_table, tables(document).values())]
+    own = [section for section in added(document) if not section.table]
+    parts = [_table(counted), *map(_table, tables(document).values()), *map(_section, own)]
     return f"<div>{''.join(parts)}</div>"
 
 

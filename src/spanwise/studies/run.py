@@ -25,7 +25,7 @@ from spanwise.engines import Engine, release_freed_memory
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many, unknown
 from spanwise.evaluation import ignore_progress, parts_of
 from spanwise.evaluation.blocks import ReadLabels
-from spanwise.evaluation.choices import betas, block_size, credits_of, crosses_of
+from spanwise.evaluation.choices import added_scores, betas, block_size, credits_of, crosses_of
 from spanwise.evaluation.prepared import PartedDataset, PreparedDataset, ReadGold, ReadSystems
 from spanwise.formats import File, Reader, ReadKeywords, read_words, refuse_merged, rules_of
 from spanwise.labels import MissingLabel
@@ -99,6 +99,8 @@ def check_settings(manifest: Manifest) -> None:
         MATCHERS.find(settings.get("matcher", "fair"))
     with _located(manifest, "weights"):
         credits_of(settings.get("weights", ()))
+    with _located(manifest, "scores"):
+        added_scores(settings.get("scores", ()), "f1")
     with _located(manifest, "unit"):
         block_size(settings.get("unit"))
     for key, noun, names in (
@@ -131,12 +133,14 @@ def _attributes(manifest: Manifest) -> list[Attribute]:
 
 
 def can_be_kept(manifest: Manifest) -> bool:
-    """Whether results can be cached; attributes and matchers from outside spanwise may change unnoticed."""
+    """Whether results can be cached; attributes, matchers and scores of others may change unnoticed."""
     from spanwise.attributes import is_built_in, is_given
     from spanwise.matching import MATCHERS
 
     matcher = MATCHERS.find(manifest.settings.get("matcher", "fair"))
     if matcher.function.__module__ != "spanwise.matching":
+        return False
+    if added_scores(manifest.settings.get("scores", ()), manifest.settings.get("primary", "f1")):
         return False
     return all(is_built_in(attribute) or is_given(attribute) for attribute in _attributes(manifest))
 
@@ -155,8 +159,11 @@ def program() -> str:
 def options_of(manifest: Manifest, dataset: StudyDataset) -> Options:
     """The keywords of `evaluate` that all cells of a dataset share."""
     settings = {key: value for key, value in manifest.settings.items() if key not in OF_PAIRS}
-    beta = betas(manifest.settings.get("beta", ()), manifest.settings.get("primary", "f1"))
-    return {**settings, **({"beta": beta} if beta else {}), **dataset.reading}
+    primary = manifest.settings.get("primary", "f1")
+    beta = betas(manifest.settings.get("beta", ()), primary)
+    added = [score.name for score in added_scores(manifest.settings.get("scores", ()), primary)]
+    more = {"beta": beta, "scores": added}
+    return {**settings, **{key: names for key, names in more.items() if names}, **dataset.reading}
 
 
 def _task(manifest: Manifest, files: DatasetFiles, cell: StudyCell, cache: Path | None) -> CellTask:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.document import Document, DocumentLike, Input
 from spanwise.document.dataset import DatasetFacts
@@ -150,8 +151,11 @@ def has_view(document: Document) -> bool:
     return document.kind in VIEWS
 
 
-def view(document: DocumentLike) -> View:
-    """The view of a document: what every surface shows of it.
+def view(document: DocumentLike, *, short: bool = False) -> View:
+    """The view of a document: what every surface shows of it, with the sections that packages add.
+
+    Args:
+        short: whether the papers of a study name attributes as eLen, eCon.
 
     Examples:
         >>> import spanwise
@@ -162,5 +166,10 @@ def view(document: DocumentLike) -> View:
     """
     document = as_document(document)
     module, function = VIEWS[document.kind].split(":")
-    make: Callable[[Document], View] = getattr(import_module(f"spanwise.views.{module}"), function)
-    return make(document)
+    make: Callable[..., View] = getattr(import_module(f"spanwise.views.{module}"), function)
+    own = make(document, short=True) if short and document.kind == "study" else make(document)
+    from spanwise.views.added import added  # which needs what is above
+
+    more = added(document, own.tables or {section.name for section in own.sections})
+    tables = (*own.tables, *(section.name for section in more)) if own.tables else ()
+    return replace(own, sections=(*own.sections, *more), tables=tables)

@@ -30,6 +30,7 @@ from spanwise.settings import CONFIDENCE
 from spanwise.views import has_view, view
 from spanwise.views import silver as judge
 from spanwise.views import wording as words
+from spanwise.views.added import added
 from spanwise.views.inputs import files as files_of
 from spanwise.views.inputs import made_with
 from spanwise.views.statements import named_test, others_corrected, statements
@@ -60,6 +61,7 @@ def render(document: DocumentLike, against: DocumentLike | None = None) -> str:
         style=Markup(style), scripts=[Markup(script) for script in scripts],
         policy=_policy(style, scripts), later=later.keep, changed=_changed(document, against),
         dataset=document.dataset if isinstance(document, Evaluation) else {},
+        added=cards_of(added(document), {}, ()) if "cards" not in context else (),
         pack=lambda: packed({**(data or {}), "parts": later.parts}), **context,
     )  # fmt: skip
 

@@ -7,14 +7,12 @@ from functools import partial
 
 from spanwise.document import DocumentLike
 from spanwise.document.loading import as_document
-from spanwise.document.study import Study
 from spanwise.errors import unknown
 from spanwise.reports.tables._latex import latex
 from spanwise.reports.tables._table import Table, markdown, paper
 from spanwise.views import has_view, view
 from spanwise.views.cells import Interval, Number, text_of
 from spanwise.views.cells import PaperCell as Cell
-from spanwise.views.study import study_view
 
 __all__ = [
     "Cell",
@@ -57,9 +55,6 @@ def table(document: DocumentLike, name: str, *, short: bool = False) -> Table:
 
 def _makers(document: DocumentLike, short: bool) -> Mapping[str, Callable[[], Table | None]]:
     typed = as_document(document)
-    if isinstance(typed, Study):
-        shown = study_view(typed, short=short)
-        return {section.name: partial(paper, section) for section in shown.on("paper")}
     if has_view(typed):
-        return {section.name: partial(paper, section) for section in view(typed).on("paper")}
+        return {section.name: partial(paper, section) for section in view(typed, short=short).on("paper")}
     return {}

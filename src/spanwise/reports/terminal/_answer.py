@@ -20,8 +20,10 @@ from spanwise.reports.terminal._layout import (
 from spanwise.reports.terminal._tasks import tasks
 from spanwise.reports.terminal._view import sections_lines
 from spanwise.views import wording
-from spanwise.views.evaluation import evaluation_sections, left_out
+from spanwise.views.added import added
+from spanwise.views.evaluation import TABLES, evaluation_sections, left_out
 from spanwise.views.points import Points, shown_points
+from spanwise.views.study import TABLES as STUDY_TABLES
 from spanwise.views.systems import ShownSystems
 from spanwise.views.verdict import verdict
 
@@ -47,14 +49,17 @@ def lines(
     if detail == "brief":
         return [*top, *next_lines]
     full = detail == "full"
+    more = sections_lines(added(document, {*TABLES, *STUDY_TABLES}), width)
     if isinstance(document, Study):
         below = [*_study.inputs(document, width, seconds, notes=full), *next_lines]
         if full:
-            return [*top, *_study.sections(document, width), *in_words(document, width), *below]
-        return [*top, *_study.main_sections(document, width, MOST_LINES - len(top) - len(below) - 4), *below]
+            return [*top, *_study.sections(document, width), *more, *in_words(document, width), *below]
+        room = MOST_LINES - len(top) - len(below) - 4
+        return [*top, *_study.main_sections(document, width, room), *more, *below]
     return [
         *top,
         *sections_lines(evaluation_sections(ShownSystems(document)), width, left_out(document, full=full)),
+        *more,
         *(in_words(document, width) if full and len(document.systems) > 1 else []),
         *few_units(document, width),
         *_data(document, width, seconds),
