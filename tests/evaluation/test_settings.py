@@ -10,7 +10,7 @@ import pytest
 
 import spanwise
 from spanwise.cli.main import COMMANDS, parser_of
-from spanwise.rates import Rate
+from spanwise.rates import SCORES, Rate
 from spanwise.settings import OPTIONS, SETTINGS
 from spanwise.workbench.jobs import OPTIONS as UPLOADS
 
@@ -68,7 +68,10 @@ CHANGED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", CHANGED)
-def test_a_setting_that_shapes_numbers_shows_in_the_signature(name: str) -> None:
+def test_a_setting_that_shapes_numbers_shows_in_the_signature(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SCORES, "_values", dict(SCORES._values))
     evaluate = partial(spanwise.evaluate, GOLD, PREDICTED, resamples=10)
     assert evaluate(**{name: CHANGED[name]}).signature != evaluate().signature
 
