@@ -152,6 +152,8 @@ def test_checks_name_what_could_change_the_answer() -> None:
     assert "4 predictions of crf have labels that gold lacks: LAWYER." in checks
     assert any(text.startswith("No documents are marked, so sentences count") for text in checks)
     assert "There are only 8 sentences: intervals and tests are unreliable." in checks
+    alone = verdict(spanwise.evaluate(gold[:1], {"crf": gold[:1]})).checks
+    assert "There is only 1 sentence: intervals and tests are unreliable." in alone
 
 
 def test_names_are_not_read_as_places_for_other_names() -> None:

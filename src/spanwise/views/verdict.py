@@ -532,6 +532,7 @@ def _units(document: ScoreGrid, settings: Settings | StudySettings) -> Iterator[
             "(--documents FIELD or --unit block:20)."
         )
     if settings.few_units and number is not None:
-        yield f"There are only {wording.plural(number, unit)}: intervals and tests are unreliable."
+        are = "is" if number == 1 else "are"
+        yield f"There {are} only {wording.plural(number, unit)}: intervals and tests are unreliable."
     elif isinstance(document, Evaluation):
         yield from (f"{wording.capital(text)}." for text in wording.carried(document.systems, unit))
