@@ -73,3 +73,18 @@ def test_the_board_has_a_column_of_leak_rates_of_the_same_predictions(tmp_path: 
         (tmp_path / "runs" / "leaks.json").unlink()
     with client_of(tmp_path / "runs") as client:
         assert "leak rate" not in client.get(f"/g/{slug}").text
+
+
+def test_without_mention_columns_the_pages_say_which_command_writes_them(tmp_path: Path) -> None:
+    made = make_folder(tmp_path / "runs", sentences=60)
+    for path in made.glob("*.npz"):
+        path.unlink()
+    with client_of(made) as client:
+        slug = client.get("/api/v1/golds").json()[0]["slug"]
+        for name in ("slices", "sentences"):
+            answer = client.get(f"/g/{slug}/{name}")
+            assert answer.status_code == 404
+            assert "Not found" not in answer.text and "<h1>No mention columns yet</h1>" in answer.text
+            assert "spanwise evaluate" in answer.text and "--columns" in answer.text
+        api = client.get(f"/api/v1/golds/{slug}/slice?label=PER").json()
+        assert "no mention columns" in api["detail"]

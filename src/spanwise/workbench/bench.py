@@ -6,10 +6,11 @@ import asyncio
 import hashlib
 import os
 import re
+import shlex
 import sys
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -54,6 +55,17 @@ UPLOAD_TAGS = ("commit", "run", "seed", "epoch")
 
 class NotFound(Exception):
     """Nothing exists at the requested address."""
+
+
+class NoColumns(NotFound):
+    """The folder has no mention columns for a gold file; `commands` write them."""
+
+    def __init__(self, commands: Sequence[str]) -> None:
+        super().__init__(
+            "the folder has no mention columns for this gold file.\n"
+            "Run spanwise evaluate … --columns FILE.npz and put the file into the folder."
+        )
+        self.commands = commands
 
 
 class Bench:
@@ -131,11 +143,17 @@ class Bench:
         """Return the indexed mention columns of a gold."""
         index = self.shelf.indexed(gold)
         if index is None:
-            raise NotFound(
-                "the folder has no mention columns for this gold file.\n"
-                "Run spanwise evaluate … --columns FILE.npz and put the file into the folder."
-            )
+            raise NoColumns([*self._column_commands(gold)])
         return index
+
+    def _column_commands(self, gold: Gold) -> Iterator[str]:
+        """The commands that made the latest results of a gold, each with a file for its mention columns."""
+        for path, result in {row.path: row for row in self.latest(gold)}.items():
+            command = self.shelf.document(result).settings.command
+            if command:
+                words = shlex.split(command)
+                written = words[words.index("--json") + 1] if "--json" in words[:-1] else path
+                yield f"{command} --columns {shlex.quote(str(Path(written).with_suffix('.npz')))}"
 
     def latest(self, gold: Gold) -> list[Result]:
         """Return the latest result of every system, best first."""

@@ -45,7 +45,7 @@ from spanwise.workbench.api import (
     weak,
     words_of,
 )
-from spanwise.workbench.bench import Bench, NotFound, sentence_sha
+from spanwise.workbench.bench import Bench, NoColumns, NotFound, sentence_sha
 from spanwise.workbench.board import (
     COLUMNS,
     Axis,
@@ -161,7 +161,10 @@ def _page(
             slug = request.path_params.get("gold")
             gold = bench.store.gold(slug) if slug else None
             text = words_of(bench, error)
-            page = _render(bench, request, "error", gold, status=status, error=text, code=status)
+            columns = error.commands if isinstance(error, NoColumns) else None
+            page = _render(
+                bench, request, "error", gold, status=status, error=text, code=status, columns=columns
+            )
             page.headers.update(retry(status))
             return page
 
@@ -180,7 +183,7 @@ def missing(bench: Bench) -> Callable[[Request, Exception], Awaitable[Response]]
         )
         if request.url.path.startswith(PREFIX):
             return problem(bench, Refused(status, text))
-        return _render(bench, request, "error", None, status=status, error=text, code=status)
+        return _render(bench, request, "error", None, status=status, error=text, code=status, columns=None)
 
     return answer
 
