@@ -534,24 +534,27 @@ _VERBS: dict[str, tuple[str | Setting, ...]] = {
         Setting(
             "criterion", "when fillers are equal, for the verdict; all are shown (default: strict)",
             "strict", choices=("strict", "boundaries", "head", "overlap", "type"), noun="criterion",
+            often=True,
         ),
-        Setting("undirected", "the types whose fillers may be exchanged", "", metavar="A,B"),
+        Setting("undirected", "the types whose fillers may be exchanged", "", metavar="A,B", often=True),
         Setting(
             "mentions", "whether systems were given the gold mentions; only printed (default: predicted)",
             "predicted", choices=("predicted", "gold"),
             bounds=(lambda value: value in ("predicted", "gold"), "'predicted' or 'gold'"),
+            often=True,
         ),
         Setting("with_trigger", "an argument of an event also needs its trigger's span", False),
         Setting(
             "answers",
             "the predictions are answers of language models without positions: place their texts (such as "
-            "first), as spanwise place does", metavar="POLICY",
+            "first), as spanwise place does", metavar="POLICY", often=True,
         ),
         Setting("response", "the field of answers with the raw response", metavar="FIELD"),
-        Setting("train", "training data, for seen and unseen facts", metavar="FILE"),
+        Setting("train", "training data, for seen and unseen facts", metavar="FILE", often=True),
         Setting(
             "kind", "show units with this kind of error alone",
             choices=("type", "filler", "mention missed", "missed", "spurious"), noun="kind of error",
+            often=True,
         ),
         "resamples", "seed", "unit", "workers", _examples("units with an error on the page"), "redact",
     ),

@@ -21,7 +21,7 @@ from spanwise.errors import ChoiceError, InputError
 from spanwise.relations import _parts, check_floors
 from spanwise.reports.html.arcs import arc_quote
 from spanwise.views import view
-from spanwise.views.cells import ArcQuote
+from spanwise.views.cells import ArcQuote, Grid, text_of
 
 Record = dict[str, Any]
 
@@ -436,3 +436,17 @@ def test_the_verdict_names_the_best_of_several_systems(tmp_path: Path) -> None:
     assert table is not None
     assert [str(row[0]) for row in table.rows] == ["a", "b", "c"]
     assert [str(row[-1]) for row in table.rows] == ["bc", "", ""]
+
+
+def test_every_type_has_all_scores_under_every_criterion_side_by_side() -> None:
+    document = scored([GOLD], [PREDICTED])
+    shown = view(document)
+    (table,) = (one.blocks[0] for one in shown.on("screen") if one.name == "criteria-types")
+    assert isinstance(table, Grid)
+    found = {str(row[0]): [text_of(one) for one in row[1:]] for row in table.rows}
+    # leads is right; based_in is right by head and overlap; born_in was missed, lives_in invented.
+    assert found["based_in"] == ["1", "0.0", "0.0", "0.0", "0.0", "100.0", "100.0", "100.0"]
+    assert found["born_in"] == ["1", "n/a", "0.0", "0.0", "0.0", "0.0", "0.0", "0.0"]
+    assert found["all"][:4] == ["3", "33.3", "33.3", "33.3"]
+    paper = next(one.table for one in shown.sections if one.name == "tuples")
+    assert paper is not None and len(paper.rows) == 5 * 5  # all and four types, five criteria

@@ -45,7 +45,7 @@ TUPLES = Arguments(
         Setting(
             "floor",
             "the lowest F1 that is allowed, of a type (leads=55) or overall (60); may be repeated", (),
-            metavar="[TYPE=]POINTS",
+            metavar="[TYPE=]POINTS", often=True,
         ),
         Setting(
             "floor_bound", "hold the lower end of the interval against the floors instead of F1", False

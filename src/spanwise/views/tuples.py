@@ -100,6 +100,7 @@ def tuples_view(document: Tuples) -> View:
         _outcomes(first),
         *_sentences(first),
         _types(first),
+        _types_by_criterion(first),
         *_parts(first),
     ]
     caption = f"Systems compared, first minus second; paired randomisation over {document.settings.unit}s."
@@ -436,6 +437,33 @@ def _types(document: Tuples) -> Section:
     return _section("types", "By type", grid, about)
 
 
+def _types_by_criterion(document: Tuples) -> Section:
+    """Precision and recall of every type, and its F1 under every criterion, side by side."""
+    rows: list[Sequence[Cell]] = []
+    for name, system in document.systems.items():
+        chosen = system.criteria[document.criterion]
+        order = sorted(chosen.types.items(), key=lambda item: (-item[1].gold, item[0]))
+        for kind, cell in [*order, ("all", chosen.overall)]:
+            row: list[Cell] = [*[name] * (len(document.systems) > 1), kind, cells.count(cell.gold)]
+            row += [cells.points(cell.precision), cells.points(cell.recall)]
+            for criterion, scores in system.criteria.items():
+                one = scores.overall if kind == "all" else scores.types.get(kind)
+                style = "strong" if criterion == document.criterion else ""
+                row.append(cells.points(one.f1, style) if one else "")
+            rows.append(row)
+    columns = [Column("system", least=8, names=True)] * (len(document.systems) > 1)
+    columns += [
+        Column("type", least=13),
+        *(Column(one, right=True) for one in ("gold", "precision", "recall")),
+    ]
+    columns += [Column(criterion, right=True) for criterion in CRITERIA]
+    name = CRITERIA[document.criterion][0]
+    about = f"precision and recall: {name}; then F1"
+    grid = Grid(columns, rows, MOST_TYPES * len(document.systems), "types")
+    on = SHOWN if len(document.systems) == 1 else PAGE
+    return Section("criteria-types", cells.words("By type, under every criterion"), (grid,), about, on=on)
+
+
 PARTS = {
     "events": ("Events", "distinct triggers and arguments; the criterion does not matter"),
     "links": ("Links", "strict: span, label and identifier; found: of mentions found by span"),
@@ -582,8 +610,7 @@ def _paper(document: Tuples) -> Section:
     rows: list[Sequence[Cell]] = []
     for name, system in document.systems.items():
         for criterion, scores in system.criteria.items():
-            types = scores.types if criterion == document.criterion else {}
-            for part, cell in {"all": scores.overall, **types}.items():
+            for part, cell in {"all": scores.overall, **scores.types}.items():
                 row: list[Cell] = [name, criterion, part]
                 row += [cells.count(number) for number in (cell.gold, cell.predicted, cell.correct)]
                 for score in ("precision", "recall", "f1"):
