@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,3 +80,24 @@ def test_a_format_of_records_streams_validates_places_errors_and_uses_every_opti
     assert [problem.line for problem in problems] == [1, 2, 3]
     with pytest.raises(InputError, match=r"gold\.slashes:2: a word has no tag"):
         read(path, format=SLASHES)
+
+
+def test_the_format_of_another_package_joins_the_law(tmp_path: Path) -> None:
+    form = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "plugin" / "spanwise_toy.py"))["sent"]
+    path = tmp_path / "gold.sent"
+    path.write_text("".join(f"SENT Ann is in{number}\n0 1 PER\n2 3 LOC\n" for number in range(40)))
+    whole = read(path, format=form)
+    survey = surveyed(path, {"format": form}, Cutting(tokens=15))
+    assert survey is not None and survey.parts == 8
+    parts = [read_piece(survey, piece)["only"] for piece in pieces(survey)]
+    assert [row[1:] for part in parts for row in part.mentions.rows()] == [
+        row[1:] for row in whole.mentions.rows()
+    ]
+    places = [part.corpus.place(number) for part in parts for number in range(len(part.corpus))]
+    assert places == [whole.corpus.place(number) for number in range(len(whole.corpus))]
+    assert places[6] == f"{path}:19"
+    assert read(path, format=form, map={"LOC": "GPE"}, only=["GPE"]).mentions.rows()[0] == (0, 2, 3, "GPE")
+    path.write_text("SENT Ann is here\n0 1\nSENT Bo\n0 9 PER\n")
+    assert [problem.line for problem in validate(path, format=form).problems] == [2, 3]
+    with pytest.raises(InputError, match=r"gold\.sent:2: '0 1' is not a mention"):
+        read(path, format=form)
