@@ -21,7 +21,7 @@ from spanwise.errors import ChoiceError, InputError
 from spanwise.relations import _parts, check_floors
 from spanwise.reports.html.arcs import arc_quote
 from spanwise.views import view
-from spanwise.views.cells import ArcQuote, Grid, text_of
+from spanwise.views.cells import COMMAND, ArcQuote, Grid, Paragraphs, text_of
 
 Record = dict[str, Any]
 
@@ -399,7 +399,13 @@ def test_each_task_names_a_command_that_shows_its_units(
     files = ["facts/gold.jsonl", "facts/backwards.jsonl"]
     assert main(["tuples", *files, "--undirected", "sibling_of", "--resamples", "0", "--json", "a.json"]) == 0
     document = load("a.json")
-    commands = [task.command for task in view(document).findings if task.command]
+    (section,) = (one for one in view(document).on("page") if one.name == "tasks")
+    commands = [
+        str(text)
+        for block in section.blocks
+        if isinstance(block, Paragraphs) and block.style == COMMAND
+        for text in block.texts
+    ]
     assert (
         "spanwise tuples facts/gold.jsonl facts/backwards.jsonl --undirected sibling_of --kind missed"
         in commands

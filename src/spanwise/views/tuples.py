@@ -29,6 +29,7 @@ from spanwise.views.cells import (
     ShareBar,
     Strip,
     StripAxis,
+    Surface,
     note,
 )
 from spanwise.views.commands import closer_command, quoted
@@ -73,6 +74,7 @@ ATTRIBUTES = {
 MOST_TYPES = 20
 MOST_BUCKETS = 24
 MOST_SENTENCES = 2  # on a screen
+MOST_FIRST = 2  # tasks of each system, at the top of a page
 MOST_TASKS = 3  # of each system, beside where it is weak and what it has seen
 
 
@@ -90,14 +92,15 @@ def tuples_view(document: Tuples) -> View:
     if document.runs:
         own = {name: document.systems[name] for name in names}
         first = replace(document, systems=own, comparisons=())
-    tasks = tuple(_tasks(first))
+    tasks = [[*_tasks(first, name)] for name in first.systems]
     sections = [
         Section("verdict", cells.words(""), (Paragraphs((verdict, *statements)),), on=SCREEN),
-        *_what_to_do(tasks),
+        *_what_to_do(tasks, SCREEN),
         *_over_runs(document),
         *_letters(document),
         _criteria(first),
         _outcomes(first),
+        *_what_to_do(tasks, PAGE),
         *_sentences(first),
         _types(first),
         _types_by_criterion(first),
@@ -110,7 +113,7 @@ def tuples_view(document: Tuples) -> View:
         verdict=verdict,
         statements=statements,
         sections=(*sections, _paper(document), differences(document.comparisons, caption)),
-        findings=tasks,
+        findings=tuple(replace(task, command="") for own in tasks for task in own[:MOST_FIRST]),
         inputs=document.inputs,
         systems=tuple(names),
     )
@@ -208,30 +211,28 @@ def _compared(document: Tuples) -> Iterator[str]:
                 yield f"The same holds by {words.either(others, 'and')}."
 
 
-def _tasks(document: Tuples) -> Iterator[Remark]:
-    """What to do about each system: where it is weak, and the errors that cost most; then seen facts."""
-    for name, system in document.systems.items():
-        who = f"{name}: " if len(document.systems) > 1 else ""
-        for one in system.weak[:1]:
-            yield Remark(
-                f"{who}weak where {ATTRIBUTES.get(one.attribute, one.attribute)} is {one.value}.",
-                f"F1 {words.points(one.f1)} [{words.interval(one.interval)}] on "
-                f"{words.plural(one.gold, 'gold tuple')}, p {sentence_p(one.p)} (the worst of {one.of}).",
-            )
-        costly = sorted(_costly(system, document.criterion), key=lambda task: -task[0])
-        for gain, what, why, kind in costly[:MOST_TASKS]:
-            command = closer_command(
-                document, "tuples", [*_as_chosen(document), f"--kind {quoted(kind)}"], name
-            )
-            if not kind:
-                command = closer_command(document, "errors", ["--kind 'wrong label'"], name)
-            yield Remark(f"{who}{what}.", f"{why}: up to +{words.points(gain)} F1.", command=command)
-        if system.seen is not UNSET and system.seen.SEEN.tuples:
-            yield Remark(
-                f"{who}report seen facts apart.",
-                f"{words.plural(system.seen.SEEN.tuples, 'gold fact')} known from training; without right "
-                f"predictions of seen facts F1 is {words.points(system.seen.ign.f1)} (Ign-F1).",
-            )
+def _tasks(document: Tuples, name: str) -> Iterator[Remark]:
+    """What to do about a system: where it is weak, and the errors that cost most; then seen facts."""
+    system = document.systems[name]
+    who = f"{name}: " if len(document.systems) > 1 else ""
+    for one in system.weak[:1]:
+        yield Remark(
+            f"{who}weak where {ATTRIBUTES.get(one.attribute, one.attribute)} is {one.value}.",
+            f"F1 {words.points(one.f1)} [{words.interval(one.interval)}] on "
+            f"{words.plural(one.gold, 'gold tuple')}, p {sentence_p(one.p)} (the worst of {one.of}).",
+        )
+    costly = sorted(_costly(system, document.criterion), key=lambda task: -task[0])
+    for gain, what, why, kind in costly[:MOST_TASKS]:
+        command = closer_command(document, "tuples", [*_as_chosen(document), f"--kind {quoted(kind)}"], name)
+        if not kind:
+            command = closer_command(document, "errors", ["--kind 'wrong label'"], name)
+        yield Remark(f"{who}{what}.", f"{why}: up to +{words.points(gain)} F1.", command=command)
+    if system.seen and system.seen.SEEN.tuples:
+        yield Remark(
+            f"{who}report seen facts apart.",
+            f"{words.plural(system.seen.SEEN.tuples, 'gold fact')} known from training; without right "
+            f"predictions of seen facts F1 is {words.points(system.seen.ign.f1)} (Ign-F1).",
+        )
 
 
 def _as_chosen(document: Tuples) -> Iterator[str]:
@@ -264,16 +265,16 @@ def _costly(system: SystemTuples, criterion: str) -> Iterator[tuple[float, str, 
             yield gain, what, f"{words.plural(times, 'tuple')} {why}", kind
 
 
-def _what_to_do(tasks: Sequence[Remark]) -> Iterator[Section]:
-    """The tasks on a screen; a page begins with them."""
-    if tasks:
+def _what_to_do(tasks: Sequence[Sequence[Remark]], on: tuple[Surface, ...]) -> Iterator[Section]:
+    """All tasks, each with the command that shows its units; a page begins with the first of them."""
+    if any(tasks):
         blocks: list[Block] = []
-        for task in tasks:
+        for task in (task for own in tasks for task in own):
             blocks += [note(task.strong, "strong", 2), note(task.rest, "faint", 4)]
             if task.command:
                 blocks.append(note(task.command, COMMAND, 4))
         about = "up to: if all were right"
-        yield Section("tasks", cells.words("What to do"), tuple(blocks), about, on=SCREEN)
+        yield Section("tasks", cells.words("What to do"), tuple(blocks), about, on=on)
 
 
 # ---- tables ----------------------------------------------------------------------------------------------

@@ -181,6 +181,12 @@ def _block(
     match block:
         case Grid():
             return _grid(block, section) if block.rows and "page" in block.on else None
+        case Paragraphs(style="command"):
+            lines = [Markup("<p><code>{}</code></p>").format(isolated(text)) for text in block.texts]
+            return Markup("\n").join(lines)
+        case Paragraphs(style="strong"):
+            lines = [Markup("<p><b>{}</b></p>").format(isolated(text)) for text in block.texts]
+            return Markup("\n").join(lines)
         case Paragraphs():
             opening = Markup('<p class="note">' if block.style == "faint" else "<p>")
             return Markup("\n").join(opening + isolated(text) + Markup("</p>") for text in block.texts)
