@@ -129,13 +129,17 @@ def tabled(
 
 def differences(
     comparisons: Iterable[Comparison],
-    caption: str,
+    what: str,
+    how: str,
     *,
     part: str = "part",
     score: str = "score",
     named: Callable[[str], str] = str,
 ) -> Section:
-    """The paired tests of all pairs, for papers; `part` and `score` are titles, `named` words a score."""
+    """The paired tests of all pairs, for papers: what was compared, and how.
+
+    `part` and `score` are titles, and `named` is how a score is called.
+    """
     rows = [
         (*pair.systems, " ".join(test.path[:-1]), named(test.path[-1]), cells.signed(test.difference),
          cells.interval(test.interval, differs=True), cells.p_value(test.p_corrected))
@@ -143,6 +147,7 @@ def differences(
         for test in pair.scores
     ]  # fmt: skip
     titles = ("first", "second", part, score, "difference", "interval", "p")
+    caption = f"{what} compared, first minus second; {how}. Intervals are not corrected."
     return tabled("differences", "Differences", titles, rows, caption)
 
 

@@ -164,8 +164,8 @@ def leaks_view(document: Leaks) -> View:
     closer = next_section(document, "slices", ["--over hidden"], "which mentions leak") if leaking else ()
     how = named_test(document.comparisons, _settings(document))
     tests = differences(
-        document.comparisons, f"Leaks compared, first minus second; {how}. Intervals are not corrected.",
-        part="mentions of", score="rate", named=lambda rate: LEAK_RATES[rate].words,
+        document.comparisons, "Leaks", how, part="mentions of", score="rate",
+        named=lambda rate: LEAK_RATES[rate].words,
     )  # fmt: skip
     return View(
         title="leaks",

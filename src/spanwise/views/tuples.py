@@ -106,13 +106,13 @@ def tuples_view(document: Tuples) -> View:
         _types_by_criterion(first),
         *_parts(first),
     ]
-    caption = f"Systems compared, first minus second; paired randomisation over {document.settings.unit}s."
+    how = named_test(document.comparisons, _settings(document))
     return View(
         title="tuples",
         about=cells.words(f"tuples of mentions · {size} · {given}"),
         verdict=verdict,
         statements=statements,
-        sections=(*sections, _paper(document), differences(document.comparisons, caption)),
+        sections=(*sections, _paper(document), differences(document.comparisons, "Tuples", how)),
         findings=tuple(replace(task, command="") for own in tasks for task in own[:MOST_FIRST]),
         inputs=document.inputs,
         systems=tuple(names),
@@ -388,10 +388,11 @@ def _outcomes(document: Tuples) -> Section:
         row: list[Cell] = [Phrase(name, "strong")]
         for system in systems:
             gain = system.gains[key].gain if key in system.gains else None
-            row += [cells.count(getattr(system.outcomes, side)[key])]
+            times: dict[str, int] = getattr(system.outcomes, side)
+            row += [cells.count(times[key])]
             row += [cells.signed(gain, "mark") if gain is not None else Number(None, "")]
             if bars:
-                row.append(ShareBar(_share(system, key, side)))
+                row.append(ShareBar(times[key] / max(sum(times.values()), 1)))
         rows.append([*row, Phrase(about, "faint")])
     columns = [Column("what became of it", least=12)]
     for name in document.systems:
@@ -404,21 +405,10 @@ def _outcomes(document: Tuples) -> Section:
         if system.outcomes.roles:
             roles = ", ".join(f"{role} {number:,}" for role, number in [*system.outcomes.roles.items()][:6])
             blocks.append(
-                Paragraphs(
-                    (cells.words("{}: " + f"wrong arguments by role: {_braced(roles)}.", name),), "faint"
-                )
+                Paragraphs((cells.words("{}: wrong arguments by role: {}.", name, roles),), "faint")
             )
-    note = "gold tuples, and invented ones; to gain: in F1, if all were fixed"
-    return Section("outcomes", cells.words("What became of each tuple"), tuple(blocks), note, on=SHOWN)
-
-
-def _braced(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")
-
-
-def _share(system: SystemTuples, key: str, side: str) -> float:
-    times: dict[str, int] = getattr(system.outcomes, side)
-    return times[key] / max(sum(times.values()), 1)
+    about = "gold tuples, and invented ones; to gain: in F1, if all were fixed"
+    return Section("outcomes", cells.words("What became of each tuple"), tuple(blocks), about, on=SHOWN)
 
 
 def _types(document: Tuples) -> Section:
