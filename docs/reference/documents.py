@@ -102,6 +102,10 @@ def response(row):
 
 log = written("log.jsonl", map(response, records("model", 0.2)))
 placement = spanwise.place(gold, log, answers_format="openai-batch")
+twice_asked = {"model": {"predictions": "log.{run}.jsonl", "answers": {"policy": "ordered"}}}
+for run in (1, 2):
+    written(f"log.{run}.jsonl", map(response, records("model", 0.2, run)))
+asked = spanwise.study({"datasets": {"demo": {"test": gold}}, "systems": twice_asked}, cache=False)
 
 facts = generate_tuples("facts", documents=80)
 tuples = spanwise.tuples(facts.gold, dict(facts.systems), train=facts.train, resamples=50)

@@ -38,6 +38,8 @@ class Rate(Struct, frozen=True):
     Examples:
         >>> RATES["f1"].above, RATES["f1"].below
         ((2.0, 0.0, 0.0), (2.0, 1.0, 1.0))
+        >>> RATES["recall"].summary
+        'recall'
     """
 
     name: str  # the key in documents

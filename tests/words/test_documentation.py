@@ -297,7 +297,10 @@ def test_everything_public_has_an_example_that_shows_it(reference: Path) -> None
         else:
             shown = thing.example or thing.kind == "data"  # a value has its size or itself
         bare += [] if shown else [path]
-    assert not bare, "without an example: " + ", ".join(bare)
+    hint = (
+        "of a document: add one that has it to docs/reference/documents.py; of a method: to calls.toml there"
+    )
+    assert not bare, f"without an example ({hint}): {', '.join(bare)}"
     assert len(objects) > 2000
 
 
