@@ -10,7 +10,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from spanwise.columns import Bools, Column, Floats, Ints, ratio
-from spanwise.engines import together
+from spanwise.engines import at_once
 from spanwise.errors import many
 from spanwise.statistics import LEVEL, correct
 from spanwise.uncertainty import (
@@ -27,6 +27,7 @@ from spanwise.uncertainty import (
 MOST_SCORES = 100_000_000  # the most scores, one per hypothesis and shuffle, for a family that is undecided
 UNITS_TOGETHER = 4096
 TOGETHER = 256  # shuffles scored at once: few enough for the processor's cache
+IN_THREADS = 1 << 20  # differences from which on pairs are scored in two threads
 KEPT = 1 << 26  # bytes of swapped sums kept, so that they need not be drawn again
 
 __all__ = ["Family", "Hypotheses", "corrected_pairs", "least_p", "stepped_down", "unreachable"]
@@ -216,8 +217,6 @@ class _Shuffled:
         ]
         self.linear = np.stack(list(map(self._linear, matched, self.slopes)))
         self.reached: Ints = np.zeros(self.observed.shape, dtype=np.int64)
-        half = len(matched) // 2  # pairs are scored in two threads
-        self.shares = [share for share in (range(half), range(half, len(matched))) if share]
         self.generator = resampling.generator("secondary")
         self.kept: list[Column] | None = []  # the sums over swapped units of all shuffles, if there is room
         self.room = KEPT if resampling.memory is None else min(KEPT, resampling.memory // 4)
@@ -247,37 +246,50 @@ class _Shuffled:
             yield moved
 
     def _blocks(self, blocks: Iterator[Column], *, count: bool) -> Iterator[npt.NDArray[np.float32]]:
+        half, number = len(self.matched) // 2, len(self.matched)
         for moved in blocks:
             differences = np.empty((*self.observed.shape, len(moved)), dtype=np.float32)
-            for begin in range(0, len(moved), TOGETHER):
-                part = slice(begin, begin + TOGETHER)
-                columns = np.ascontiguousarray(moved[part].T, dtype=np.float64)
-                swapped = partial(self._swapped, columns, differences[..., part], count=count)
-                together([partial(swapped, pairs) for pairs in self.shares])
+            columns = [
+                np.ascontiguousarray(moved[begin : begin + TOGETHER].T, dtype=np.float64)
+                for begin in range(0, len(moved), TOGETHER)
+            ]
+            fill = partial(self._fill, differences, columns, count)
+            if half and differences.size > IN_THREADS:
+                at_once(partial(fill, range(half)), partial(fill, range(half, number)))
+            else:
+                fill(range(number))
             yield differences.reshape(self.observed.size, -1)
 
-    def _swapped(self, columns: Floats, into: npt.NDArray[np.float32], pairs: range, *, count: bool) -> None:
-        """|difference| of every hypothesis about some pairs, from the sums of columns over swapped units."""
+    def _fill(
+        self, differences: npt.NDArray[np.float32], columns: Sequence[Floats], count: bool, pairs: range
+    ) -> None:
+        """Score some of the pairs."""
+        for number, own in enumerate(columns):
+            part = slice(number * TOGETHER, (number + 1) * TOGETHER)
+            for at in pairs:
+                differences[at, :, part] = self._differences(at, own, count=count)
+
+    def _differences(self, at: int, columns: Floats, *, count: bool) -> Floats:
+        """|difference| of every hypothesis about a pair, from the sums of all columns over swapped units."""
         index = self.swapping.column_index
-        for at in pairs:
-            parts, linear_parts = [], []
-            for (first, second), slope in zip(self.matched[at], self.slopes[at], strict=True):
-                change = columns[index[second]]
-                change -= columns[index[first]]
-                parts.append(
-                    self.hypotheses.scores(self.totals[first] + change)
-                    - self.hypotheses.scores(self.totals[second] - change)
-                )
-                if count:
-                    apart = self.totals[second] - self.totals[first]
-                    linear_parts.append(slope.of(self.hypotheses, 2 * change - apart))
-            difference = np.abs(_mean(parts))
+        parts, linear_parts = [], []
+        for (first, second), slope in zip(self.matched[at], self.slopes[at], strict=True):
+            change = columns[index[second]]
+            change -= columns[index[first]]
+            parts.append(
+                self.hypotheses.scores(self.totals[first] + change)
+                - self.hypotheses.scores(self.totals[second] - change)
+            )
             if count:
-                linear, bound = _mean(linear_parts), (np.abs(self.observed[at]) - TIE)[:, None]
-                self.square[at] += np.einsum("hs,hs->h", difference, difference)
-                self.square[at] -= np.einsum("hs,hs->h", linear, linear)
-                self.reached[at] += np.count_nonzero(~(difference < bound), axis=1)
-            into[at] = difference
+                apart = self.totals[second] - self.totals[first]
+                linear_parts.append(slope.of(self.hypotheses, 2 * change - apart))
+        difference = np.abs(_mean(parts))
+        if count:
+            linear, bound = _mean(linear_parts), (np.abs(self.observed[at]) - TIE)[:, None]
+            self.square[at] += np.einsum("hs,hs->h", difference, difference)
+            self.square[at] -= np.einsum("hs,hs->h", linear, linear)
+            self.reached[at] += np.count_nonzero(~(difference < bound), axis=1)
+        return difference
 
     def _linear(self, of_runs: Pairs, slopes: Sequence[_Slope]) -> Floats:
         """The mean square of the linear part of each difference, over all swaps."""
