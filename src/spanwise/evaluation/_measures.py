@@ -344,11 +344,11 @@ ROLES = ("a", "b", "c")
 
 def roles_table(case: MatchedSystem, events: Events) -> CrossTable:
     """The errors of each gold label by their role in gains (see `scores.GAIN_ROLES`)."""
-    missed = events.outcome == OUTCOME["FN"]
     rows = np.flatnonzero((events.outcome != OUTCOME["TP"]) & (events.gold >= 0))
-    role = np.where(missed, 2, np.maximum(events.turn, 1)) - 1
+    missed = events.outcome[rows] == OUTCOME["FN"]
+    role = np.where(missed, 2, np.maximum(events.turn[rows], 1)) - 1
     label = case.gold.label[events.gold[rows]].astype(np.int64)
-    return CrossTable.of(case.labels, ROLES, row=label, column=ints(role[rows]))
+    return CrossTable.of(case.labels, ROLES, row=label, column=ints(role))
 
 
 def _tally(
