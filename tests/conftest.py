@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,20 @@ settings.register_profile(
 settings.load_profile("steady")
 
 DATA = Path(os.environ.get("SPANWISE_DATA") or Path(__file__).parents[2] / "shared" / "data")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def few_shuffles() -> Iterator[None]:
+    """Shuffles of large families are doubled less often: in tiny test sets some p is always undecided."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("spanwise.families.MOST_SCORES", 1_000_000)
+        yield
+
+
+@pytest.fixture
+def all_shuffles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many shuffles as users get, for tests of what they see."""
+    monkeypatch.setattr("spanwise.families.MOST_SCORES", 100_000_000)
 
 
 @pytest.fixture(scope="session")

@@ -104,6 +104,7 @@ def work(tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("all_shuffles")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_code_block_runs(page: Path, work: Path) -> None:
     namespace: dict[str, Any] = {"__name__": "__page__"}
