@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from spanwise.errors import InputError, MissingExtra, at
 from spanwise.hashing import sha256, sha256_in
@@ -418,7 +418,7 @@ def _zstd(stream: IO[bytes], purpose: str = "reading a .zst file") -> IO[bytes]:
     if sys.version_info >= (3, 14):
         from compression import zstd
 
-        return zstd.ZstdFile(stream)  # type: ignore[no-any-return]
+        return cast("IO[bytes]", zstd.ZstdFile(stream))
     try:
         import zstandard
     except ImportError:
