@@ -20,6 +20,7 @@ from spanwise.engines import Processes
 from spanwise.errors import ChoiceError, InputError
 from spanwise.relations import _parts, check_floors
 from spanwise.reports.html.arcs import arc_quote
+from spanwise.reports.outlets import flat, rows
 from spanwise.views import view
 from spanwise.views.cells import COMMAND, ArcQuote, Grid, Paragraphs, text_of
 
@@ -456,3 +457,17 @@ def test_every_type_has_all_scores_under_every_criterion_side_by_side() -> None:
     assert found["all"][:4] == ["3", "33.3", "33.3", "33.3"]
     paper = next(one.table for one in shown.sections if one.name == "tuples")
     assert paper is not None and len(paper.rows) == 5 * 5  # all and four types, five criteria
+
+
+def test_all_scores_are_exported_as_rows_and_under_stable_names() -> None:
+    document = scored([GOLD], [PREDICTED])
+    named = flat(document)
+    assert (named["f1"], named["criterion/head/f1"]) == (1 / 3, 2 / 3)
+    assert (named["type/leads/f1"], named["type/based_in/f1"]) == (1, 0)
+    assert named["gain/filler"] == document.systems["mine"].gains["filler"].gain
+    (row,) = (
+        row
+        for row in rows(document)
+        if (row["kind"], row["name"], row["part"], row["score"]) == ("criterion", "head", "based_in", "f1")
+    )
+    assert (row["system"], row["value"], row["gold"]) == ("mine", 1, 1)

@@ -23,8 +23,9 @@ from spanwise.document.dataset import Description
 from spanwise.document.evaluation import Evaluation, ScoreGrid
 from spanwise.document.leaks import LeakCell, Leaks, SystemLeaks
 from spanwise.document.loading import as_document
-from spanwise.document.scores import BucketScores, Rates, SystemScores
+from spanwise.document.scores import BucketScores, ExactScores, Rates, SystemScores
 from spanwise.document.study import Spread, Study
+from spanwise.document.tuples import SystemTuples, Tuples
 from spanwise.errors import ChoiceError, InputError, MissingExtra, many, unknown
 from spanwise.evaluation.saved import quotes
 from spanwise.matching import OUTCOMES
@@ -68,9 +69,10 @@ __all__ = [
 class ScoreRow(Struct, frozen=True, kw_only=True):
     """One score of one system: what it is a score of, its value, its interval and its gold mentions.
 
-    `kind` is overall, macro, weighted, fair, credit, gain, label, tough or attribute; `name` is the credit,
-    the error, the label, the tough subset or the attribute; `part` is the bucket or, for tough mentions, the
-    label. `low` and `high` are the ends of the interval, `gold` is the number of gold mentions or units.
+    `kind` is overall, macro, weighted, fair, credit, gain, label, tough or attribute, and for tuples also
+    criterion, type, event or link. `name` is the credit, the error, the label, the tough subset, the
+    attribute or the like. `part` is the bucket or, for tough mentions, the label, and for a criterion the
+    type. `low` and `high` are the ends of the interval, `gold` is the number of gold mentions or units.
     """
 
     dataset: str | None = None
@@ -90,7 +92,7 @@ class ScoreRow(Struct, frozen=True, kw_only=True):
         """The name of the score in `flat`, without its system; empty for scores that `flat` leaves out."""
         if self.kind in ("attribute", "credit") and self.score not in ("f1", *LEAK_RATES):
             return ""
-        within = self.name if self.kind == "fair" else self.part if self.kind in ("credit", "tough") else None
+        within = self.name if self.kind == "fair" else self.part if self.kind in _PARTED else None
         if within is not None:
             return ""
         place = () if self.kind == "overall" else (self.kind, self.name, self.part)
@@ -98,9 +100,13 @@ class ScoreRow(Struct, frozen=True, kw_only=True):
 
 
 COLUMNS = ScoreRow.__struct_fields__
+_PARTED = ("credit", "criterion", "tough")  # kinds with parts, which `flat` leaves out
 TEXTS, NUMBERS = COLUMNS[:7], COLUMNS[7:10]
 ARROW_TABLES = ("scores", "mentions")
-_KINDS = ("overall", "macro", "weighted", "fair", "credit", "gain", "label", "tough", "attribute")
+_KINDS = (
+    "overall", "macro", "weighted", "fair", "credit", "criterion", "gain", "label", "type", "event", "link",
+    "tough", "attribute",
+)  # fmt: skip
 
 
 def rows(document: DocumentLike) -> list[dict[str, str | float | None]]:
@@ -118,19 +124,32 @@ def _rows(document: Document) -> Iterator[ScoreRow]:
                         system=system, kind=kind, name=name, part=part, score=score,
                         value=getattr(cell, score), low=low, high=high, gold=cell.mentions,
                     )  # fmt: skip
-    elif isinstance(document, ScoreGrid):
-        for dataset, system, run, scored in document.scored():
-            for (kind, name, part), gold, ends, scores in _cells(scored):
-                for score, value in scores.items():
-                    low, high = ends.get(score) or (None, None)
-                    yield ScoreRow(
-                        dataset=dataset, system=system, run=run or None, kind=kind, name=name, part=part,
-                        score=score, value=value, low=low, high=high, gold=gold,
-                    )  # fmt: skip
+    for dataset, system, run, cells in _scored(document):
+        for (kind, name, part), gold, ends, scores in cells:
+            for score, value in scores.items():
+                low, high = ends.get(score) or (None, None)
+                yield ScoreRow(
+                    dataset=dataset, system=system, run=run or None, kind=kind, name=name, part=part,
+                    score=score, value=value, low=low, high=high, gold=gold,
+                )  # fmt: skip
 
 
 _Place: TypeAlias = tuple[str, str | None, str | None]
 _Scores: TypeAlias = dict[str, float | None]
+
+
+# A cell: its place, its gold units, its intervals and its scores.
+_Cells: TypeAlias = Iterator[tuple[_Place, int | None, Mapping[str, Interval | None], _Scores]]
+
+
+def _scored(document: Document) -> Iterator[tuple[str | None, str, str | None, _Cells]]:
+    """The cells of every system in every run on every dataset."""
+    if isinstance(document, ScoreGrid):
+        for dataset, system, run, scored in document.scored():
+            yield dataset, system, run, _cells(scored)
+    elif isinstance(document, Tuples):
+        for system, own in document.systems.items():
+            yield None, system, None, _tuple_cells(own, document.criterion)
 
 
 def _leak_cells(system: SystemLeaks) -> Iterator[tuple[_Place, LeakCell]]:
@@ -146,9 +165,35 @@ def _three(rates: Rates | BucketScores) -> _Scores:
     return {"precision": rates.precision, "recall": rates.recall, "f1": rates.f1, **rates.more}
 
 
-def _cells(
-    scored: SystemScores,
-) -> Iterator[tuple[_Place, int | None, Mapping[str, Interval | None], _Scores]]:
+def _tuple_cells(system: SystemTuples, chosen: str) -> _Cells:
+    """The cells of tuples: by the chosen criterion without its name, and by all others."""
+    for criterion, scores in system.criteria.items():
+        for kind, cell in ((None, scores.overall), *scores.types.items()):
+            place = ("type" if kind else "overall", kind, None)
+            yield place if criterion == chosen else ("criterion", criterion, kind), *_exact(cell)
+    macro = system.criteria[chosen].macro
+    yield ("macro", None, None), None, macro.interval, _three(macro)
+    for error, gain in system.gains.items():
+        yield ("gain", error, None), None, gain.interval, {"gain": gain.gain}
+    for score, cell in (system.events or {}).items():
+        yield ("event", score, None), *_exact(cell)
+    if system.links:
+        found = system.links.found
+        yield ("link", "strict", None), *_exact(system.links.strict)
+        yield ("link", "found", None), found.mentions, found.interval, {"accuracy": found.accuracy}
+    if system.seen:
+        for subset, row in (("SEEN", system.seen.SEEN), ("UNSEEN", system.seen.UNSEEN)):
+            yield ("tough", subset, None), row.tuples, row.interval, {"recall": row.recall}
+    for attribute, buckets in system.attributes.items():
+        for bucket in buckets:
+            yield ("attribute", attribute, bucket.name), *_exact(bucket)
+
+
+def _exact(cell: ExactScores | BucketScores) -> tuple[int, Mapping[str, Interval | None], _Scores]:
+    return cell.gold, cell.interval, _three(cell)
+
+
+def _cells(scored: SystemScores) -> _Cells:
     """Kind, name and part of every cell, its gold units, its intervals and its scores."""
     exact, overall = scored.exact, scored.exact.overall
     accuracy = None if isinstance(overall.accuracy, UnsetType) else overall.accuracy
@@ -183,7 +228,8 @@ def flat(document: DocumentLike) -> dict[str, float]:
     The names are `f1`, `precision`, `recall`, `accuracy`, `macro/f1`, `weighted/f1`, `fair/f1`, `gain/LE` …,
     `label/PER/f1` …, `tough/SEEN/recall` …, `attribute/entity_length/XL/f1` …. With several systems, each
     name is prefixed with its system, as in `crf/f1`. In a study, it is also prefixed with its dataset, and
-    has the mean and sample standard deviation over runs: `news/crf/f1/mean`, `news/crf/f1/std`.
+    has the mean and sample standard deviation over runs: `news/crf/f1/mean`, `news/crf/f1/std`. Tuples also
+    have `criterion/head/f1`, `type/leads/f1` and the like.
 
     Examples:
         >>> import spanwise
