@@ -311,6 +311,10 @@ class Format(Struct, frozen=True):
     `Problem` for each line that cannot be read; whole files, parts and lists of problems derive from it.
     `border(data)` is the number of leading bytes that are complete records, by default up to the last blank
     line. If files are JSON lists, `no_list` is what to say of others, and the part holds items of the list.
+    `opened(file, options)` returns what there is to know of a file as a whole. Of it are used, if they exist:
+    `units` (the documents of a file that consists of several; the part holds some of them), `layer` (the one
+    that is read if only one of the `layers` is wanted), `evidence`, `notes`, `left_out`, `sha256`, `check()`
+    and `reopened()`. `layers` says which kinds of annotation a file holds beside each other.
     `evidence` says what is read, if `recognise` does not, and `empty` what to say of a file without records.
     A format that does better without records has instead a function `read(source, options)`, which takes
     a `File`, or an object for which `accepts` returned true.
@@ -346,9 +350,7 @@ class Format(Struct, frozen=True):
     evidence: str = ""
     empty: str = ""
     opened: Callable[[File, Options], Any] | None = None
-    units: Callable[[Any], Sequence[Any]] | None = None
     layers: Mapping[str, str] = field(default_factory=dict)
-    layer: Callable[[Options], str] | None = None
     read: Callable[..., Annotation] = _unread
     write: Callable[[Annotation, str | None], bytes] | None = None
     write_scored: Callable[[Annotation, str | None], bytes] | None = None

@@ -109,7 +109,6 @@ class RecordReader(Struct):
     head: Any  # what the format needs to know about the file as a whole
     merged: bool = False
     evidence: str = ""
-    only: str = "gold"  # the layer to read if only one is wanted
     number: int = 0  # of sentences or texts so far
 
     @classmethod
@@ -117,20 +116,26 @@ class RecordReader(Struct):
         """The reader of a file."""
         head = None if form.opened is None else form.opened(file, options)
         evidence = form.evidence or form.recognise(file) or form.summary
-        only = "gold" if form.layer is None else form.layer(options)
-        return cls(form, file.path, options, head, merged, evidence, only)
+        return cls(form, file.path, options, head, merged, evidence)
 
     @property
     def kinds(self) -> dict[str, str]:
         """A description of each layer: "only", or "gold" and "predicted" if both are wanted."""
         if self.form.layers:
             kinds = {self._called(name): kind for name, kind in self.form.layers.items()}
-            return kinds if self.merged or self.form.layer is not None else {"only": kinds["only"]}
+            return kinds if self.merged or hasattr(self.head, "layer") else {"only": kinds["only"]}
         return {"only": getattr(self.head, "evidence", "") or self.evidence}
 
     def _called(self, layer: str) -> str:
         """The name of a layer for those who want both layers, or only one of them."""
-        return "only" if layer == self.only and not self.merged else layer
+        only = getattr(self.head, "layer", "gold")
+        return "only" if layer == only and not self.merged else layer
+
+    @property
+    def units(self) -> Sequence[Any] | None:
+        """The documents of a file that consists of several, which are opened one at a time."""
+        units: Sequence[Any] | None = getattr(self.head, "units", None)
+        return units
 
     def check(self) -> None:
         """Raise InputError if the records read so far are inconsistent with each other."""
@@ -213,8 +218,8 @@ class RecordReader(Struct):
 
     def parts(self, file: File, words: Interner | None = None) -> Iterator[Part]:
         """The whole file: some lines at a time, the list that it holds, or its documents."""
-        if self.form.units is not None:
-            yield Part(file.path, items=self.form.units(self.head), words=words)
+        if self.units is not None:
+            yield Part(file.path, items=self.units, words=words)
         elif self.form.no_list:
             items = json_of(file)
             if not isinstance(items, list):
@@ -235,7 +240,7 @@ class RecordReader(Struct):
                 before = batches[-1].after if batches else Before()
                 batches += self.batches(self.found(replace(part, before=before)))
         except InputError:
-            if self.form.units is None:
+            if self.units is None:
                 file.again().text  # noqa: B018 - the wrong encoding explains all other errors
             raise
         self.check()
@@ -275,8 +280,8 @@ class RecordReader(Struct):
 
     def looked(self, file: File) -> Iterator[Looked]:
         """All records, some at a time."""
-        if self.form.units is not None:
-            return self._looked_units(self.form.units(self.head))
+        if self.units is not None:
+            return self._looked_units(self.units)
         return self._looked_items(file) if self.form.no_list else self._looked_lines(file)
 
     def _looked_items(self, file: File) -> Iterator[Looked]:
@@ -368,7 +373,7 @@ def survey(form: Format, file: File, options: Options, cutting: Cutting) -> CutS
         form.name, cutting, reader.kinds, partial(_part, reader), end=end,
         sha256=getattr(reader.head, "sha256", file.sha256),
         notes=(*getattr(reader.head, "left_out", ()), *getattr(reader.head, "notes", ())),
-        pieces=None if form.units is None else partial(_unit_pieces, form.units(reader.head)),
+        pieces=None if reader.units is None else partial(_unit_pieces, reader.units),
     )  # fmt: skip
 
 
@@ -376,7 +381,7 @@ def _part(reader: RecordReader, survey: RecordSurvey, data: bytes, number: int) 
     """The content of one part."""
     form, path, begin, end = reader.form, survey.path, survey.cuts[number], survey.cuts[number + 1]
     reader = replace(reader, number=begin.sentence)
-    if form.units is not None:
+    if reader.units is not None:
         if hasattr(reader.head, "reopened"):  # as another process may be reading it
             reader = replace(reader, head=reader.head.reopened())
         part = Part(path, items=json.loads(data))
@@ -386,7 +391,7 @@ def _part(reader: RecordReader, survey: RecordSurvey, data: bytes, number: int) 
         part = Part(path, begin.line, data, before=survey.before[number], words=Interner())
     batch = reader.batch(part)
     assert batch is not None
-    if form.units is None:
+    if reader.units is None:
         return batch
     own = slice(begin.line, begin.line + end.sentence - begin.sentence)
     mentions = {name: layer.within(own, len(batch.corpus)) for name, layer in batch.mentions.items()}

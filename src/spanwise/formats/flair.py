@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from math import nan
 
+from msgspec import Struct
+
 from spanwise.errors import ChoiceError
 from spanwise.formats._format import NO_TOKENS, Format, Options, Problem
 from spanwise.formats._opening import File
@@ -14,12 +16,18 @@ from spanwise.formats._sentences import Part, Record
 LAYERS = ("gold", "predicted")
 
 
-def layer(options: Options) -> str:
-    """The predicted tags, or the gold tags with `tag_column="gold"`."""
-    wanted = options.tag_column if options.tag_column is not None else "predicted"
-    if wanted not in LAYERS:
-        raise ChoiceError(f"a flair file has no column {wanted!r}.\nThere are: gold, predicted.")
-    return str(wanted)
+class ChosenColumn(Struct, frozen=True):
+    """The column of tags to read: the predicted ones, or the gold ones with `tag_column="gold"`."""
+
+    layer: str
+
+    @classmethod
+    def of(cls, file: File, options: Options) -> ChosenColumn:
+        """The column that the options choose."""
+        wanted = options.tag_column if options.tag_column is not None else "predicted"
+        if wanted not in LAYERS:
+            raise ChoiceError(f"a flair file has no column {wanted!r}.\nThere are: gold, predicted.")
+        return cls(str(wanted))
 
 
 def records(part: Part, options: Options) -> Iterator[Record | Problem]:
@@ -91,6 +99,6 @@ FORMAT = Format(
     records=records,
     empty=NO_TOKENS,
     layers={name: f"the column of {name} tags" for name in LAYERS},
-    layer=layer,
+    opened=ChosenColumn.of,
     source="https://github.com/flairNLP/flair",
 )

@@ -343,18 +343,18 @@ class Project:
     ) -> None:
         self._file, self.path, self.options, self.notes = file, file.path, options, notes
         self._archive = None if file.is_folder else _archive(file.seekable(), file.path)
-        self.chosen = sorted(chosen.items())
+        self.units = sorted(chosen.items())
         self._kinds: set[str] = set()
         self._types: set[str] = set()
 
     def reopened(self) -> Project:
         """The same project with an archive of its own."""
-        return Project(File(self.path), self.options, dict(self.chosen))
+        return Project(File(self.path), self.options, dict(self.units))
 
     @property
     def evidence(self) -> str:
         """A description of the documents that have been read."""
-        return f"{many(len(self.chosen), 'document')} of a project; {', '.join(sorted(self._kinds))}"
+        return f"{many(len(self.units), 'document')} of a project; {', '.join(sorted(self._kinds))}"
 
     def check(self) -> None:
         """Refuse documents of both kinds, of which only one has tokens."""
@@ -397,7 +397,7 @@ class Project:
 
     def files(self) -> Iterator[File]:
         """The files of the chosen documents."""
-        for _, name in self.chosen:
+        for _, name in self.units:
             yield self._opened(name)
 
     def read(self, document: str, name: str, words: Interner) -> Record | Batch:
@@ -497,7 +497,6 @@ PROJECT = Format(
     recognise=recognise_project,
     records=records,
     opened=opened,
-    units=lambda project: project.chosen,
     read_annotators=by_annotator,
     source="https://inception-project.github.io/releases/latest/docs/user-guide.html#sect_projects_export",
 )

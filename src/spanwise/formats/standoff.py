@@ -244,7 +244,6 @@ BRAT = Format(
     recognise=recognise_brat,
     records=read_brat,
     opened=BratFiles.of,
-    units=lambda head: head.units,
     write_folder=write_brat,
     suffixes=(".ann",),
     holds=frozenset(

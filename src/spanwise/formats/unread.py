@@ -13,7 +13,7 @@ from spanwise.corpus import Annotation
 from spanwise.errors import many
 from spanwise.formats._format import Options
 from spanwise.formats._opening import File
-from spanwise.formats.flair import LAYERS, layer
+from spanwise.formats.flair import LAYERS, ChosenColumn
 from spanwise.formats.holding import listed
 from spanwise.formats.inception import opened, unread_of_xml
 from spanwise.formats.jsonl import records
@@ -86,7 +86,7 @@ def _of_hipe(file: File, options: Options, annotation: Annotation) -> Iterator[s
 
 
 def _of_flair(file: File, options: Options, annotation: Annotation) -> Iterator[str]:
-    yield from _columns({*LAYERS} - {layer(options)})
+    yield from _columns({*LAYERS} - {ChosenColumn.of(file, options).layer})
 
 
 def _of_jsonl(file: File, options: Options, annotation: Annotation) -> Iterator[str]:
