@@ -57,3 +57,14 @@ def test_redacted_documents_contain_no_text() -> None:
 def test_screens_stay_within_their_width(width: int) -> None:
     document = spanwise.agree(by_annotator(campaign(6)))
     assert max(map(len, document.to_text(width=width).splitlines())) <= width
+
+
+def test_pages_open_with_a_few_cards_and_sentences_and_fold_the_rest() -> None:
+    page = spanwise.agree(by_annotator(campaign(5))).to_html()
+    cards, _, rest = page.partition('<details class="part"')
+    assert cards.count('<section class="card') == 5
+    assert "Sentences on which they differ most" in rest
+    tokens = [["in", "Rome", "now"]] * 9
+    gold, predicted = (from_spans([[(1, 2, label)]] * 9, tokens=tokens) for label in ("PER", "LOC"))
+    suspects = spanwise.suspects(gold, {"a": predicted, "b": predicted, "c": gold}).to_html()
+    assert suspects.count('<div class="leaking">') == 9 and "<summary>6 more</summary>" in suspects

@@ -205,7 +205,7 @@ def _sentences(name: str, title: Clause, rows: Sequence[ChangedSentence], number
 
 
 def _read(row: ChangedSentence) -> Clause:
-    source = row.source or str(row.id)
+    source = wording.base_name(row.source or row.id)
     gold = "nothing" if row.gold is None else _span(row.gold, row)
     predicted = "missed" if row.predicted is None else _span(row.predicted, row)
     quoted = f"{row.before}[{row.mention}]{row.after}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
@@ -48,6 +49,8 @@ LONG = 24  # characters; sections with longer titles are not in the navigation
 WRAPPED = 20  # characters; longer texts in tables are broken into lines
 WIDTHS = {"a4": 4, "a6": 6, "a7": 8, "wide12": 12}  # in twelfths of the page
 FULL = "wide12"
+QUOTED = 3  # sentences that an open card shows before the others are asked for
+BROAD = 440  # the widest chart that a third of the page shows
 OPENED = 5  # cards that a page opens with; the others are folded
 
 
@@ -58,6 +61,7 @@ class Card(Struct, frozen=True):
     title: Markup
     width: str
     parts: list[Markup]
+    more: list[Markup]  # sentences beyond the first, which are folded in an open card
 
 
 class CardGroup(Struct, frozen=True):
@@ -102,11 +106,16 @@ def cards_of(sections: Iterable[Section], charts: Mapping[str, Markup], systems:
     """The sections as cards; one without a title continues the card before it."""
     cards: list[Card] = []
     for section in sections:
-        parts = [drawn for block in section.blocks if (drawn := _block(block, section, charts, systems))]
-        if not section.title and cards:
-            cards[-1].parts.extend(parts)
-        elif parts:
-            cards.append(Card(section, isolated(section.title), _width(section), parts))
+        if section.title or not cards:
+            cards.append(Card(section, isolated(section.title), _width(section, charts), [], []))
+        quoted = 0
+        for block in section.blocks:
+            drawn = _block(block, section, charts, systems)
+            if drawn:
+                quoted += isinstance(block, Quote | ArcQuote | PromptQuote)
+                (cards[-1].more if quoted > QUOTED else cards[-1].parts).append(drawn)
+        if not cards[-1].parts:
+            cards.pop()
     return _filled(cards)
 
 
@@ -136,7 +145,9 @@ def _opened(groups: Iterable[CardGroup]) -> tuple[list[CardGroup], list[CardGrou
 
 def drawn(section: Section) -> Markup:
     """What a section shows, without a card around it."""
-    return Markup("\n").join(part for card in cards_of([section], {}, ()) for part in card.parts)
+    return Markup("\n").join(
+        part for card in cards_of([section], {}, ()) for part in (*card.parts, *card.more)
+    )
 
 
 def _filled(cards: Sequence[Card]) -> list[Card]:
@@ -164,15 +175,22 @@ def isolated(words: Clause) -> Markup:
     return Markup(escape(visible(words.text))).format(*names)
 
 
-def _width(section: Section) -> str:
+def _width(section: Section, charts: Mapping[str, Markup]) -> str:
     tables = [block for block in section.blocks if isinstance(block, Grid)]
     columns = max((len(table.columns) for table in tables), default=0)
     quotes = any(isinstance(block, Quote | ArcQuote | PromptQuote) for block in section.blocks)
     quotes |= any(table.sifted for table in tables)
     quotes |= any(isinstance(cell, MarkedText) for table in tables for row in table.rows for cell in row)
-    if all(isinstance(block, Chart) for block in section.blocks):
-        return "a4"
+    drawn = [charts.get(block.name, "") for block in section.blocks if isinstance(block, Chart)]
+    if len(drawn) == len(section.blocks):
+        return "a6" if any(map(_is_broad, drawn)) else "a4"
     return FULL if columns > WIDE or quotes else "a6"
+
+
+def _is_broad(chart: str) -> bool:
+    """Whether a chart would be drawn so small in a third of the page that its words could not be read."""
+    size = re.search(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+)', chart)
+    return size is not None and float(size[1]) > BROAD
 
 
 def _block(
@@ -195,9 +213,13 @@ def _block(
             return Markup("<p>{}</p>").format(escape(block.join).join(parts))
         case Chart():
             drawn = charts.get(block.name)
-            return None if drawn is None else Markup('<div class="chart">{}</div>{}').format(
-                drawn, _key(systems) if block.key else ""
-            )  # fmt: skip
+            if drawn is None:
+                return None
+            label = visible(str(section.title) or block.name)
+            broad = Markup(' broad scroll" tabindex="0" role="region" aria-label="{}').format(label)
+            return Markup('<div class="chart{}">{}</div>{}').format(
+                broad if _is_broad(drawn) else "", drawn, _key(systems) if block.key else ""
+            )
         case Quote():
             return _quote(block)
         case PromptQuote():
@@ -352,7 +374,7 @@ def _quote(quote: Quote) -> Markup:
     )
     rows = Markup("").join(_reading(side, pieces) for side, pieces in quote.readings)
     said = Markup("<p>{}</p>").format(visible(quote.evidence)) if quote.evidence else ""
-    about = Markup('<p class="about"><bdi>{}</bdi> {}</p>').format(visible(quote.source), chips)
+    about = Markup('<p class="about"><bdi>{}</bdi> {}</p>').format(visible(base_name(quote.source)), chips)
     return Markup('<div class="leaking">{}{}{}</div>').format(about if quote.source else "", rows, said)
 
 
