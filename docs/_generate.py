@@ -24,6 +24,7 @@ from _documents import attributes, calls, example
 from _public import INNER, MODULES
 
 import spanwise
+from spanwise.data import _ELSEWHERE, _OF_OPENING
 
 ROOT = Path(__file__).resolve().parents[1]
 SECTION = re.compile(r"^(Args|Returns|Raises|Examples|References|Yields):\s*(.*)$")
@@ -444,12 +445,11 @@ def capital(text: str) -> str:
 
 
 def written(thing: Any, *, bound: bool = False) -> str:
-    """The signature in source form, with the options of reading in place of `**reading`."""
+    """The signature in source form, with what `**reading` and `**options` stand for in their place."""
     signature = inspect.signature(thing)
     parameters = list(signature.parameters.values())[bound:]
-    if parameters and parameters[-1].kind is _MANY and parameters[-1].name == "reading":
+    if parameters and parameters[-1].kind is _MANY and (options := keywords_of(thing, parameters[-1].name)):
         taken = {parameter.name for parameter in parameters}
-        options = inspect.signature(spanwise.read).parameters.values()
         parameters[-1:] = [row for row in options if row.kind is _NAMED and row.name not in taken]
     starred = [row.name for row in parameters if row.kind is inspect.Parameter.VAR_POSITIONAL]
     texts, named = [], bool(starred)
@@ -460,6 +460,20 @@ def written(thing: Any, *, bound: bool = False) -> str:
         texts.append(_parameter(parameter))
     given = signature.return_annotation
     return f"({', '.join(texts)})" + (f" -> {given}" if isinstance(given, str) else "")
+
+
+def keywords_of(thing: Any, name: str) -> list[inspect.Parameter]:
+    """What `**reading` stands for, or `**options` by its docstring; nothing if that does not say."""
+    about = re.search(r"`options` are keywords of `spanwise\.(\w+)`", inspect.getdoc(thing) or "")
+    reading = list(inspect.signature(spanwise.read).parameters.values())
+    if name == "reading" or "takes the keywords of `read`" in (inspect.getdoc(thing) or ""):
+        return reading
+    if name != "options" or about is None:
+        return []
+    # The sources of a result or of opened data, and how they are read, were given before.
+    given = {*_OF_OPENING, *_ELSEWHERE, *(row.name for row in reading)}
+    listed = inspect.signature(PUBLIC[about[1]]).parameters.values()
+    return [row for row in listed if row.name not in given]
 
 
 _MANY, _NAMED = inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY

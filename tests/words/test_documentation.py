@@ -236,6 +236,8 @@ def test_the_reference_is_generated_from_the_program(reference: Path) -> None:
     assert all(f"## `spanwise {command}`" in commands for command in COMMANDS)
     python = (reference / "api.md").read_text(encoding="utf-8")
     assert all(f"`spanwise.{name}`" in python for name in spanwise.__all__ if not name.startswith("_"))
+    slices = next(line for line in python.split("\n") if "spanwise.Result.find_slices(" in line)
+    assert "depth: int = 2" in slices and "**" not in slices
     assert (reference / "figures" / "score.svg").exists()
     assert "<html" in (reference / "sample" / "sample.html").read_text(encoding="utf-8")
     shown = (reference / "notebook.md").read_text(encoding="utf-8")
