@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -218,3 +219,18 @@ def test_different_tokens_in_one_record_are_refused(others: list[str]) -> None:
     pandas = pytest.importorskip("pandas")
     with pytest.raises(InputError, match="'tokens' and 'words' of row 1 hold different tokens"):
         spanwise.read(pandas.DataFrame([record]))
+
+
+@pytest.mark.parametrize("options", [{}, {"memory": "64MB"}], ids=["whole", "parts"])
+def test_the_key_of_a_span_that_is_read_is_named_if_another_holds_something_else(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    span = {"start": 0, "begin": 0, "end": 1, "label": "PER", "type": "LOC"}
+    path = tmp_path / "x.jsonl"
+    path.write_text(
+        json.dumps({"id": "a", "tokens": ["Ann", "left"], "spans": [span]}) + "\n", encoding="utf-8"
+    )
+    result = spanwise.evaluate(str(path), {"a": [["B-PER", "O"]]}, tokens=[["Ann", "left"]], resamples=0)
+    assert result.inputs[0].notes == ("spans are read from 'label'; 'type' holds something else",)
+    result = spanwise.evaluate(str(path), {"a": str(path)}, resamples=0, **options)
+    assert result.inputs[1].notes == ("spans are read from 'label'; 'type' holds something else",)

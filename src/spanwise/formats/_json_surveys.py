@@ -32,9 +32,9 @@ from spanwise.formats.jsonl import (
     as_record,
     batch_of,
     gather_records,
+    key_notes,
     measured,
     records,
-    twofold_notes,
 )
 
 _KINDS = ("tokens with tags", "tokens with spans", "text with spans of characters")
@@ -61,6 +61,7 @@ class _RecordSurveyor:
         self._surveyor = Surveyor(file.path, self._options)
         self._kind = ""
         self._twofold: set[tuple[str, str]] = set()
+        self._unlike: set[tuple[str, str]] = set()
         # Only at the end is it known which field names the documents.
         self._starts: dict[str, list[int]] = (
             {} if options.documents == "none" else {key: [] for key in DOCUMENTS}
@@ -76,7 +77,7 @@ class _RecordSurveyor:
         key = next(iter(self._starts), None)
         survey = self._surveyor.survey(
             "jsonl", cutting, {"only": self._kind}, partial(_record_part, self._listed), end=self._end,
-            sha256=self._file.sha256, notes=twofold_notes(self._twofold),
+            sha256=self._file.sha256, notes=key_notes(self._twofold, self._unlike),
             starts=None if key is None else self._starts[key],
         )  # fmt: skip
         chosen = replace(self._options, documents=key or "none")
@@ -115,6 +116,7 @@ class _RecordSurveyor:
         if batch.kind not in _KINDS or names_annotators(batch.records):
             return False
         self._twofold |= batch.twofold
+        self._unlike |= batch.unlike
         for key in list(self._starts):
             self._note(key, batch.records)
         sizes = [len(tokens) for tokens in batch.tokens or batch.token_offsets]

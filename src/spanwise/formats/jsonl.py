@@ -159,6 +159,8 @@ class JsonRecords(Struct, eq=False):
     refused: Counter[str] = field(default_factory=Counter)  # skipped records, by the annotator's answer
     twofold: set[tuple[str, str]] = field(default_factory=set)  # a key that was read, another with the same
     read: list[set[str]] = field(default_factory=list)  # the keys of each record whose content is read
+    shapes: dict[tuple[str, ...], list[tuple[str, str]]] = field(default_factory=dict)  # of spans, by keys
+    unlike: set[tuple[str, str]] = field(default_factory=set)  # a key of spans, another with other values
 
     @property
     def left_out(self) -> list[str]:
@@ -169,12 +171,15 @@ class JsonRecords(Struct, eq=False):
     @property
     def notes(self) -> list[str]:
         """The same, and notes on annotations that were given twice."""
-        return [*self.left_out, *twofold_notes(self.twofold)]
+        return [*self.left_out, *key_notes(self.twofold, self.unlike)]
 
 
-def twofold_notes(keys: Iterable[tuple[str, str]]) -> list[str]:
-    """A note for each key that holds the same mentions as the one that was read."""
-    return [f"read from {read!r}; {other!r} holds the same" for read, other in sorted(keys)]
+def key_notes(twofold: Iterable[tuple[str, str]], unlike: Iterable[tuple[str, str]]) -> list[str]:
+    """Notes on keys that repeat the mentions of the one that was read, and on keys of spans that differ."""
+    return [
+        *(f"read from {read!r}; {other!r} holds the same" for read, other in sorted(twofold)),
+        *(f"spans are read from {read!r}; {other!r} holds something else" for read, other in sorted(unlike)),
+    ]
 
 
 def read(source: File | Sequence[object], options: Options, *, name: str = "<records>") -> Annotation:
@@ -538,6 +543,10 @@ def _gather_spans(content: JsonRecords, line: int, record: JsonRecord, size: int
                 at(content.path, line, f"the mention {label} [{start}, {end}) ends after the sentence, "
                    f"which has {many(size, what)}.\nPositions are half-open and count {what}s from 0.")
             )  # fmt: skip
+        if isinstance(span, Mapping):
+            content.unlike |= {
+                pair for pair in _rivals(content, span) if span[pair[1]] not in (None, span[pair[0]])
+            }
         content.spans.append((sentence, start, end, label))
         content.pieces.append(pieces)
         content.scores.append(score_of(span, f"{content.path}:{line}"))
@@ -546,6 +555,15 @@ def _gather_spans(content: JsonRecords, line: int, record: JsonRecord, size: int
 # Keys of a span of which the first that it has is read, and keys that repeat where it is.
 _CHOICES = (STARTS, ENDS, LABELS, SCORES)
 _READ = frozenset(("parts", "text", "word", "index", "token_start", "token_end"))
+
+
+def _rivals(content: JsonRecords, span: JsonRecord) -> list[tuple[str, str]]:
+    """The keys of a span that are read, each with another key of the same meaning."""
+    shape = tuple(span)
+    if shape not in content.shapes:
+        given = [[name for name in names if name in span] for names in (STARTS, ENDS, LABELS)]
+        content.shapes[shape] = [(names[0], other) for names in given for other in names[1:]]
+    return content.shapes[shape]
 
 
 def _extras(content: JsonRecords) -> list[JsonRecord]:
