@@ -125,6 +125,7 @@ Keys = tuple[str | int, ...]
         ("tuples", ("systems", "a", "sentences", 0, "gold", "mentions"), "[0].gold: there is no mention 0"),
         ("tuples", ("systems", "a", "sentences", 0, "gold", "tuples"), "the other side has no tuple 0"),
         ("evaluation", ("units", "systems", "a", 0), "$.units.systems.b: the measures are not those of the"),
+        ("evaluation", ("units", "systems", "a", 0, "paths", 0), "[0].paths: the overall score is missing"),
     ],
 )
 def test_parts_of_other_documents_fit_together(
