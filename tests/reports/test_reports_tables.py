@@ -460,3 +460,10 @@ def test_the_worst_bucket_is_tested_against_the_best_over_datasets_and_runs() ->
 def value_of(cell: object) -> float | None:
     assert isinstance(cell, Number)
     return cell.value
+
+
+def test_bold_cells_take_more_room() -> None:
+    """Five columns of ten characters fill a column of the page at 7 points, but not in bold."""
+    cells = [Number(0.897, "89.7 ±0.53", best=best) for best in (False, True)]
+    plain, bold = (Table("t", "", tuple("abcde"), ((cell,) * 5,)).to_latex() for cell in cells)
+    assert "\\begin{table}" in plain and "\\begin{table*}" in bold

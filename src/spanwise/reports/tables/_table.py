@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import groupby
+from math import ceil
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -199,9 +200,14 @@ def _is_empty(row: Sequence[Cell]) -> bool:
     return bool(values) and not any(value is not None and defined(value) for value in values)
 
 
+_BOLD = 1.15  # the width of bold type in relation to that of other type
+
+
 def _typeset_width(cell: Cell) -> int:
     """The width of a cell in characters, with its raised letters."""
-    return len(text_of(cell)) + (len(cell.letters) if isinstance(cell, Number) else 0)
+    if not isinstance(cell, Number):
+        return len(text_of(cell))
+    return ceil(len(text_of(cell)) * (_BOLD if cell.best else 1)) + len(cell.letters)
 
 
 def _latex_cell(cell: Cell) -> str:
