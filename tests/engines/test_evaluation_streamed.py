@@ -250,7 +250,7 @@ def test_a_different_number_of_sentences_is_refused(files: dict[str, Path]) -> N
 
 def test_mentions_are_not_kept(files: dict[str, Path]) -> None:
     result = spanwise.evaluate(files["gold"], {"one": files["one"]}, memory="1GB", resamples=0)
-    with pytest.raises(ChoiceError, match="do not keep their mentions"):
+    with pytest.raises(ChoiceError, match="but every mention is needed"):
         _ = result["one"].matching
 
 
