@@ -453,6 +453,11 @@ def _fits(record: Mapping[str, object], kind: str) -> bool:
 
 
 def _wanted(record: Mapping[str, object], kind: str) -> str:
+    if {"spanwise", "schema", "kind"} <= record.keys():
+        return (
+            "this is a saved result, not annotated text.\n"
+            "Read it with spanwise.load in Python, or show it with spanwise report, table or export."
+        )
     keys = ", ".join(map(repr, sorted(record))) or "none"
     any_kind = "'tokens' with 'tags' or 'spans', or 'text' with 'spans'"
     wanted = f"{kind}, as in the records before" if kind else any_kind
