@@ -45,7 +45,7 @@ def pair(gold: Corpus, predicted: Annotation, *, align: str, parts: bool = False
     """
     texts = not gold.without_text and not predicted.corpus.without_text and align != "position"
     if not texts:
-        gold, predicted = _named_by_key(gold, predicted)
+        gold, predicted = _named_by_key(gold, predicted, parts=parts)
     names = _names(gold, predicted.corpus)
     if names is None:
         unlike = _unlike_ids(gold, predicted.corpus)
@@ -79,8 +79,10 @@ def pair(gold: Corpus, predicted: Annotation, *, align: str, parts: bool = False
     raise InputError(unlike)
 
 
-def _named_by_key(gold: Corpus, predicted: Annotation) -> tuple[Corpus, Annotation]:
+def _named_by_key(gold: Corpus, predicted: Annotation, *, parts: bool) -> tuple[Corpus, Annotation]:
     """Both sides with the values of a shared field as ids, if one of them has no ids and such a field exists.
+
+    Most of its values are on both sides; of parts of files in other orders, which are refused, some texts.
 
     Raises:
         InputError: Two fields put the sentences in different orders.
@@ -94,7 +96,9 @@ def _named_by_key(gold: Corpus, predicted: Annotation) -> tuple[Corpus, Annotati
     its = dict.fromkeys(gold.keys, theirs) if theirs else other.keys
     for key in [key for key in mine if key in its]:
         pair = tuple(mine[key] or ()), tuple(its[key] or ())
-        if 2 * len({*pair[0]} & {*pair[1]}) > max(map(len, pair)) and not all(map(_counts, pair)):
+        both = {*pair[0]} & {*pair[1]}
+        enough = 2 * len(both) > max(map(len, pair)) or (parts and not all(map(str.isdecimal, both)))
+        if enough and not all(map(_counts, pair)):
             found[key] = pair
     if not found:
         return gold, predicted

@@ -289,11 +289,15 @@ def test_webanno_is_paired_by_the_ids_of_its_sentences(tmp_path: Path) -> None:
     assert _scored(gold, predicted, memory="64MB") == (1.0, "by id")
 
 
-def test_parts_of_files_in_another_order_are_refused_with_advice(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["id", "qid"])
+def test_parts_of_files_in_another_order_are_refused_with_advice(tmp_path: Path, key: str) -> None:
     number = 9000
     tokens = [[f"word{n % 97}", "Rome", "x"] for n in range(number)]
-    rows = [{"id": f"s{n}", "tokens": words, "spans": [[1, 2, "LOC"]]} for n, words in enumerate(tokens)]
+    rows = [{key: f"s{n}", "tokens": words, "spans": [[1, 2, "LOC"]]} for n, words in enumerate(tokens)]
     gold = _written(tmp_path / "gold.jsonl", rows)
+    if key == "qid":  # a field that names sentences on both sides, where no text does
+        for row in rows:
+            del row["tokens"]
     assert _scored(gold, _written(tmp_path / "same.jsonl", rows), memory="1MB") == (1.0, "by id")
     random.Random(3).shuffle(rows)
     predicted = _written(tmp_path / "p.jsonl", rows)
