@@ -16,10 +16,11 @@ from spanwise.columns import Bools, codes
 from spanwise.corpus import Mentions
 from spanwise.document import hash_of
 from spanwise.errors import ChoiceError
+from spanwise.settings import HIERARCHY as HIERARCHY
+from spanwise.settings import RULES as RULES
 
 LabelMap = Mapping[str, str | None]  # None, or an empty string: the label is left out
 GivenMap = str | os.PathLike[str] | Mapping[str, object] | None  # as a caller gives it: text, file or mapping
-RULES = ("map", "predicted_map", "only", "without")  # the keywords of `read` that make up `LabelRules`
 EVERY = "any label"  # what all mentions are labeled at level 0 of a hierarchy
 MOST_LISTED = 20  # labels in a message
 
@@ -27,22 +28,26 @@ MOST_LISTED = 20  # labels in a message
 class LabelRules(Struct, frozen=True):
     """Which label each label as read stands for, and which are left out.
 
-    `predicted_map` applies to predictions alone, before `map`; then come `only` and `without`. Within a map
-    all labels are replaced at once, as read: there are no chains, and A=B, B=A swaps two labels.
+    `predicted_map` applies to predictions alone, before `map`; then come `only` and `without`, and what a
+    label is called at a level of a hierarchy. Within a map all labels are replaced at once, as read: there
+    are no chains, and A=B, B=A swaps two labels.
     """
 
     map: LabelMap = field(default_factory=dict)
     predicted_map: LabelMap = field(default_factory=dict)
     only: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+    hierarchy: Mapping[str, str] = field(default_factory=dict)  # with a level only
+    hierarchy_separator: str | None = None
+    hierarchy_level: int | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.map or self.predicted_map or self.only or self.without)
+        return bool(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """The rules by keyword, without those that are not given."""
         given = {name: getattr(self, name) for name in RULES}
-        return {name: value for name, value in given.items() if value}
+        return {name: value for name, value in given.items() if value or value == 0}
 
     def key(self, *, predicted: bool) -> str:
         """A hash of the rules that apply to gold, or to predictions.
@@ -64,7 +69,13 @@ class LabelRules(Struct, frozen=True):
             ['LOC', 'PER', None, None]
         """
         mapped = self.mapped(label, predicted=predicted)
-        return mapped if mapped is not None and self.keeps(mapped) else None
+        return self.at_level(mapped) if mapped is not None and self.keeps(mapped) else None
+
+    def at_level(self, label: str) -> str:
+        """What a label that is kept is called at the level of the hierarchy, if there is one."""
+        if self.hierarchy_level is None:
+            return label
+        return Hierarchy(self.hierarchy, self.hierarchy_separator or "/").at(label, self.hierarchy_level)
 
     def keeps(self, label: str) -> bool:
         """Whether `only` and `without` keep a label."""

@@ -224,16 +224,6 @@ _COMPUTE = (
         signed=lambda kept: "scores:" + "+".join(one.name for one in kept.scores) if kept.scores else "",
     ),
     Setting(
-        "hierarchy", "score every level of a hierarchy of labels: a TOML file with label = \"path/to/it\"",
-        metavar="FILE", toml=str | dict[str, object],
-        signed=lambda kept: f"hierarchy:{kept.signed_hierarchy}" if kept.signed_hierarchy else "",
-    ),
-    Setting(
-        "hierarchy_separator",
-        "what separates the steps of a hierarchy (/); without --hierarchy, the labels are paths themselves",
-        metavar="TEXT", toml=str,
-    ),
-    Setting(
         "spacy",
         "run a spaCy pipeline on gold's texts; a model folder is a program: run those you trust",
         default=(), metavar="FOLDER", often=True,
@@ -353,6 +343,22 @@ _READ = (
         toml=str | list[object],
     ),
     Setting(
+        "hierarchy",
+        "a hierarchy of labels, of which evaluate scores every level: a TOML file, label = \"path/to/it\"",
+        metavar="FILE", toml=str | dict[str, object],
+        signed=lambda kept: f"hierarchy:{kept.signed_hierarchy}" if kept.signed_hierarchy else "",
+    ),
+    Setting(
+        "hierarchy_separator",
+        "what separates the steps of a hierarchy (/); without --hierarchy, the labels are paths themselves",
+        metavar="TEXT", toml=str,
+    ),
+    Setting(
+        "hierarchy_level",
+        "read labels at this level of the hierarchy: its number of steps, 0 for one label for all",
+        type=int, metavar="N", toml=int,
+    ),
+    Setting(
         "limits", "raise a limit on input files: labels, nested, unpacked (bytes) or values",
         type=dict, metavar="NAME=NUMBER", flags=("--limit",),
     ),
@@ -360,6 +366,10 @@ _READ = (
     Setting("columns", toml=dict[str, object]),
     Setting("fields", toml=dict[str, str]),
 )  # fmt: skip
+
+# The keywords of `read` that map labels or leave them out, the last three by a hierarchy.
+HIERARCHY = ("hierarchy", "hierarchy_separator", "hierarchy_level")
+RULES = ("map", "predicted_map", "only", "without", *HIERARCHY)
 
 # The settings of `evaluate` and `read`, by group.
 GROUPS: dict[Group, tuple[Setting, ...]] = {

@@ -392,6 +392,11 @@ def test_labels_of_an_upload_are_mapped_to_those_of_gold(folder: Path, gold: str
         wrong = client.put(f"{path}?system=typo&name=a.conll&predicted_map=plice=LOC", content=other)
         assert "names the label 'plice'" in finished(client, wrong.json()["id"]).error
         assert client.put(f"{path}?system=bad&map=A", content=other).status_code == 400
+        level = client.put(
+            f"{path}?system=level&name=a.conll&hierarchy_level=1&hierarchy=LOC=a/b", content=other
+        )
+        assert finished(client, level.json()["id"]).state == "done"
+        assert client.put(f"{path}?system=bad&hierarchy_level=x", content=other).status_code == 400
         # Under a map of all labels gold is another one, whose results are not compared with others.
         merged = client.put(f"{path}?system=merged&name=a.conll&map=LOC=place", content=other)
         assert finished(client, merged.json()["id"]).state == "done"

@@ -29,7 +29,7 @@ from spanwise.cli.arguments import (
 )
 from spanwise.cli.evaluating import named_systems, read_vocabulary
 from spanwise.errors import ChoiceError, InputError, many
-from spanwise.settings import Setting, in_options
+from spanwise.settings import RULES, Setting, in_options
 from spanwise.streams import message, put, write_message
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ VALIDATE = Arguments(
     Setting("json", "print JSON, one line per problem", False, often=True),
     Setting("tuples", "check relations, events, attributes and links", False),
     TUPLE_COLUMN,
-    reading_group(without=("map", "predicted_map", "only", "without")),
+    reading_group(without=RULES),
 )
 
 

@@ -22,7 +22,7 @@ from spanwise.cli.arguments import (
 from spanwise.cli.evaluating import named_systems
 from spanwise.cli.manifests import MANIFEST, held, is_manifest, over_manifest, points_by_name
 from spanwise.errors import ChoiceError
-from spanwise.settings import Setting
+from spanwise.settings import RULES, Setting
 
 if TYPE_CHECKING:
     from spanwise.document.tuples import Tuples
@@ -57,7 +57,7 @@ TUPLES = Arguments(
         TUPLE_COLUMN,
         Setting("tag_column", "the column with entity tags (hipe, conllu)", metavar="NAME"),
         Setting("annotator", "whose annotations to read (label-studio)", metavar="NAME"),
-        *named("encoding", "map", "predicted_map", "only", "without"),
+        *named("encoding", *RULES),
     ]),
 )  # fmt: skip
 
@@ -67,14 +67,13 @@ def run_tuples(args: argparse.Namespace) -> int:
 
     All criteria stand side by side, with what became of each tuple and what fixing it would gain.
     """
-    from spanwise.labels import RULES
     from spanwise.relations import READING, check_floors, tuples
 
     least = points_by_name(args.floor, "--floor", "leads=55", "60 for all tuples")
     if args.floor_bound and not least:
         raise ChoiceError("--floor-bound needs a floor.\nAdd one, such as --floor 60.")
     command = shlex.join(["spanwise", *args.command_line])
-    reading = {name: given for name in (*READING, *RULES) if (given := getattr(args, name))}
+    reading = {name: given for name in (*READING, *RULES) if (given := getattr(args, name)) not in (None, ())}
     if is_manifest(args):
         document = over_manifest(args, "tuples", tuples, **reading)
     else:

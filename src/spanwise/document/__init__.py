@@ -299,6 +299,7 @@ class Settings(DocumentPart, frozen=True, kw_only=True):
     scores: tuple[Rate, ...] | UnsetType = UNSET  # those of other packages, as they declare them
     hierarchy: Mapping[str, str] | UnsetType = UNSET  # from label to path
     hierarchy_separator: str | UnsetType = UNSET
+    hierarchy_level: Count | UnsetType = UNSET  # at which labels were read
     align: str
     repair: str
     map: Mapping[str, str | None] | UnsetType = UNSET  # from label to label; null leaves a label out
@@ -325,12 +326,18 @@ class Settings(DocumentPart, frozen=True, kw_only=True):
     @property
     def gold_rules(self) -> str:
         """A hash of the rules by which labels of gold are mapped or left out; empty without rules."""
-        return self._hash("map", "only", "without")
+        return self._hash("map", "only", "without", *self._levels)
 
     @property
     def label_rules(self) -> str:
         """A hash of all rules by which labels are mapped or left out; empty without rules."""
-        return self._hash("map", "predicted_map", "only", "without")
+        return self._hash("map", "predicted_map", "only", "without", *self._levels)
+
+    @property
+    def _levels(self) -> tuple[str, ...]:
+        """The names of the settings that say at which level of a hierarchy labels were read."""
+        at_a_level = self.hierarchy_level is not UNSET
+        return ("hierarchy", "hierarchy_separator", "hierarchy_level") if at_a_level else ()
 
     @property
     def signed_hierarchy(self) -> str:
@@ -340,7 +347,7 @@ class Settings(DocumentPart, frozen=True, kw_only=True):
         return self.hierarchy_separator + (f".{self._hash('hierarchy')}" if self.hierarchy else "")
 
     def _hash(self, *names: str) -> str:
-        rules = {name: value for name in names if (value := getattr(self, name))}
+        rules = {name: value for name in names if (value := getattr(self, name)) or value == 0}
         return hash_of(rules) if rules else ""
 
     def gold_digest(self, sha256_of_file: str | None) -> str | None:
@@ -371,8 +378,7 @@ def hash_of(rules: Mapping[str, object]) -> str:
     from spanwise.hashing import sha256
 
     ordered = {
-        name: dict(value) if isinstance(value, Mapping) else sorted(value)  # type: ignore[call-overload]
-        for name, value in rules.items()
+        name: sorted(value) if isinstance(value, list | tuple) else value for name, value in rules.items()
     }
     return sha256(json.dumps(ordered, sort_keys=True).encode()).hexdigest()[:12]
 

@@ -46,7 +46,6 @@ from spanwise.evaluation.dataset import (
     resolve_frame,
 )
 from spanwise.formats import opened, refuse_merged, side_by_side
-from spanwise.labels import GivenMap
 from spanwise.matching import Matcher
 from spanwise.rates import Rate
 from spanwise.registry import resolve
@@ -149,8 +148,6 @@ def evaluate(
     primary: str = "f1",
     beta: float | Sequence[float] = (),
     scores: str | Rate | Sequence[str | Rate] = (),
-    hierarchy: GivenMap = None,
-    hierarchy_separator: str | None = None,
     align: How = "strict",
     examples: str = "errors",
     examples_cap: int = CAP,
@@ -208,10 +205,6 @@ def evaluate(
             the scores.
         beta: the F-betas to report besides F1, such as 2 (recall counts twice as much) or [0.5, 2].
         scores: further scores to report: names of those that other packages add, or `spanwise.rates.Rate`.
-        hierarchy: the path of each label, such as `{"artist": "person/artist"}`, or a TOML file of them;
-            every level is scored, from one label for all mentions down to the labels themselves.
-        hierarchy_separator: what separates the steps of a path ("/"); without `hierarchy`, the labels are
-            paths themselves.
         align: what to do if the tokens of predictions and gold differ: "strict" (an error), "position",
             "characters" or "diff".
         examples: which sentences to include in the document: "errors", "all" or "none".
@@ -239,7 +232,8 @@ def evaluate(
         trust: whether to run a spaCy pipeline that has code of its own.
         command: the command line to record in the document.
         tags: tags to find the result by, such as `{"commit": "8c1f2e", "epoch": "7"}`.
-        reading: keywords of `spanwise.read`, such as `scheme`, `repair`, `tag_column`.
+        reading: keywords of `spanwise.read`, such as `scheme`, `repair`, `tag_column`. With `hierarchy`,
+            every level is scored, from one label for all mentions down to the labels themselves.
 
     Returns:
         The result. Its scores are fractions; undefined ones (0/0) are None. With several runs per system,

@@ -22,7 +22,7 @@ LEVEL_EXACT, LEVEL_FAIR = "level-exact", "level-fair"  # the kinds of the measur
 
 def level_measures(case: MatchedSystem, choices: Choices) -> list[Measure]:
     """The exact and fair measures of every level of the labels in a block; none without a hierarchy."""
-    hierarchy = choices.hierarchy
+    hierarchy = choices.levels
     if hierarchy is None:
         return []
     hierarchy.check(case.labels)

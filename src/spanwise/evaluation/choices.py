@@ -31,15 +31,15 @@ from spanwise.formats import (
     PACKED,
     Reader,
     ReadKeywords,
-    hierarchy_of,
     is_source,
+    levels_of,
     listed_sources,
     read,
     rules_of,
     stem_of,
     with_rules,
 )
-from spanwise.labels import GivenMap, Hierarchy
+from spanwise.labels import Hierarchy
 from spanwise.matching import MATCHERS, Matcher
 from spanwise.rates import RATES, SCORES, Rate, f_beta, is_rate
 from spanwise.registry import resolve
@@ -126,7 +126,7 @@ def check_keywords(reading: Mapping[str, object]) -> None:
     for name in reading:
         if name not in (accepted := _keywords_of_reading()):
             others = signature(import_module("spanwise.evaluation").evaluate).parameters
-            raise unknown("keyword", name, [*accepted, *(other for other in others if other != "reading")])
+            raise unknown("keyword", name, {*accepted, *others} - {"reading"})
 
 
 def read_inputs(
@@ -401,7 +401,7 @@ class Choices(Struct, frozen=True, eq=False):
     primary: str
     beta: tuple[float, ...]
     scores: tuple[Rate, ...]
-    hierarchy: Hierarchy | None
+    levels: Hierarchy | None  # of labels, each of which is scored
     align: How
     examples: str
     examples_cap: int
@@ -424,8 +424,7 @@ class Choices(Struct, frozen=True, eq=False):
         beta: float | Sequence[float],
         scores: str | Rate | Sequence[str | Rate],
         primary: str,
-        hierarchy: GivenMap | Hierarchy = None,
-        hierarchy_separator: str | None = None,
+        reading: ReadKeywords,
         **others: Any,
     ) -> Choices:
         """Convert the keywords of `evaluate` to the form that later stages use."""
@@ -449,7 +448,8 @@ class Choices(Struct, frozen=True, eq=False):
             primary=primary,
             beta=betas(beta, primary),
             scores=added_scores(scores, primary),
-            hierarchy=hierarchy_of(hierarchy, hierarchy_separator),
+            levels=levels_of(reading),
+            reading=reading,
             **others,
         )
 
@@ -543,8 +543,8 @@ class Choices(Struct, frozen=True, eq=False):
             "primary": UNSET if self.primary == "f1" else self.primary,
             "beta": self.beta or UNSET,
             "scores": self.scores or UNSET,
-            "hierarchy": UNSET if self.hierarchy is None else dict(self.hierarchy.paths),
-            "hierarchy_separator": UNSET if self.hierarchy is None else self.hierarchy.separator,
+            "hierarchy": UNSET if self.levels is None else dict(self.levels.paths),
+            "hierarchy_separator": UNSET if self.levels is None else self.levels.separator,
             "matcher": UNSET if self.matcher.name == "fair" else self.matcher.name,
             "repair": self.reading.get("repair", default_value("repair")),
             **rules_of(self.reading).to_dict(),

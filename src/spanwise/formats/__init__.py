@@ -58,7 +58,7 @@ from spanwise.formats._sentences import (
     parse_json,
 )
 from spanwise.formats.memory import annotated_columns, from_lists, from_spans, from_tags
-from spanwise.labels import RULES, GivenMap, Hierarchy, LabelRules, label_map, label_names
+from spanwise.labels import HIERARCHY, RULES, GivenMap, Hierarchy, LabelRules, label_map, label_names
 from spanwise.schemes import Repair
 from spanwise.streams import pipes_read_once
 
@@ -83,12 +83,12 @@ __all__ = [
     "format_of",
     "from_spans",
     "from_tags",
-    "hierarchy_of",
     "is_position",
     "is_source",
     "json_line",
     "json_of",
     "label_notes",
+    "levels_of",
     "listed_sources",
     "looks_merged",
     "make_folder",
@@ -143,6 +143,9 @@ def read(
     predicted_map: GivenMap = None,
     only: str | Sequence[str] | None = None,
     without: str | Sequence[str] | None = None,
+    hierarchy: GivenMap = None,
+    hierarchy_separator: str | None = None,
+    hierarchy_level: int | None = None,
 ) -> Annotation:
     """Read an annotation from a file, or from lists of tags or spans.
 
@@ -175,8 +178,13 @@ def read(
             "GPE=LOC,JUNK=", or a TOML file; None or nothing leaves a label out. Others stay as they are.
         predicted_map: The same for predictions alone, before `map`.
         only, without: The labels to keep, and those to leave out, after mapping.
+        hierarchy: The path of each label, such as {"artist": "person/artist"}, or a TOML file of them.
+        hierarchy_separator: What separates the steps of a path ("/"); without `hierarchy`, the labels are
+            paths themselves.
+        hierarchy_level: The number of first steps of each path that make up the label, after all other
+            rules; 0 for one label for all. By default, labels stay as they are.
     """
-    rules = rules_of({"map": map, "predicted_map": predicted_map, "only": only, "without": without})
+    rules = rules_of(locals())
     options = Options(
         token_column, tag_column, separator, scheme, prefer, repair, comments, duplicates, labels, documents,
         annotator, columns or {}, fields or {}, encoding, Limits.of(limits or {}), further=True, rules=rules,
@@ -303,11 +311,17 @@ Made = TypeVar("Made", bound=Document)
 
 def rules_of(reading: ReadKeywords) -> LabelRules:
     """The keywords of `read` that map labels or leave them out."""
-    return LabelRules(
+    rules = LabelRules(
         _map_of(reading.get("map"), "map"),
         _map_of(reading.get("predicted_map"), "predicted_map"),
         label_names(reading.get("only"), option="only"),
         label_names(reading.get("without"), option="without"),
+    )
+    hierarchy, level = hierarchy_of(reading), reading.get("hierarchy_level")
+    if hierarchy is None or level is None:
+        return rules
+    return replace(
+        rules, hierarchy=hierarchy.paths, hierarchy_separator=hierarchy.separator, hierarchy_level=level
     )
 
 
@@ -326,16 +340,40 @@ def says_label_rules(verb: Callable[P, Made]) -> Callable[P, Made]:
     return noting
 
 
-def hierarchy_of(given: GivenMap | Hierarchy, separator: str | None) -> Hierarchy | None:
-    """The hierarchy of labels, whose paths may be in a TOML file; None if there is none."""
-    if isinstance(given, Hierarchy):
-        return given
-    return Hierarchy.of(_map_of(given, "hierarchy"), separator)
+def hierarchy_of(reading: ReadKeywords) -> Hierarchy | None:
+    """The hierarchy of labels among the keywords of `read`; None if there is none.
+
+    Raises:
+        ChoiceError: it cannot be read, or the level is not a whole number or has no hierarchy.
+    """
+    given, separator, level = map(reading.get, HIERARCHY)
+    hierarchy = Hierarchy.of(_map_of(given, "hierarchy"), separator)
+    if level is None:
+        return hierarchy
+    if not isinstance(level, int) or isinstance(level, bool) or level < 0:
+        raise ChoiceError(f"hierarchy_level is {level!r}, but must be a whole number, 0 or more.")
+    if hierarchy is None:
+        raise ChoiceError(
+            "hierarchy_level needs a hierarchy of labels.\n"
+            "Give one with hierarchy=, or with hierarchy_separator= if labels are paths."
+        )
+    return hierarchy
+
+
+def levels_of(reading: ReadKeywords) -> Hierarchy | None:
+    """The hierarchy that an evaluation scores level by level: of labels at a level, those above it."""
+    hierarchy = hierarchy_of(reading)
+    if hierarchy is None or reading.get("hierarchy_level") is None:
+        return hierarchy
+    return replace(hierarchy, paths={})
 
 
 def with_rules(reading: ReadKeywords) -> dict[str, Any]:
     """The keywords of `read`, with maps of labels read from their files, so that they can be sent along."""
     rest = {key: value for key, value in reading.items() if key not in RULES}
+    hierarchy = hierarchy_of(reading)
+    if hierarchy is not None:
+        rest |= {"hierarchy": dict(hierarchy.paths), "hierarchy_separator": hierarchy.separator}
     return rest | rules_of(reading).to_dict()
 
 

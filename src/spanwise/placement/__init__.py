@@ -254,7 +254,8 @@ def lay_out_answers(
         [answers[row] for row in chosen], sorted(known if choices.rules else gold_names), rules.targets()
     )
     chosen = [row for row in chosen if rules.keeps(names.names[answers[row].label])]
-    names = mapped_labels([answers[row] for row in chosen], sorted(gold_names), names.names)
+    at_level = {label: rules.at_level(target) for label, target in names.names.items()}
+    names = mapped_labels([answers[row] for row in chosen], sorted(gold_names), at_level)
     kept = [
         row for row in chosen if choices.unknown == "keep" or names.names[answers[row].label] in gold_names
     ]

@@ -123,9 +123,8 @@ def tuples(
         workers: the number of processes; it does not affect the result.
         engine: where tuples are counted: a Spark session, or any `Engine`.
         reading: what the reader of a format needs: `format`, `encoding`, `column`, `tag_column` and
-            `annotator`; and `map`, `predicted_map`, `only` and `without`, the rules on labels of mentions,
-            as in `spanwise.read`. A tuple is left out with a mention that it names, an event only with its
-            trigger.
+            `annotator`; and the rules on labels of mentions, from `map` to `hierarchy_level`, as in
+            `spanwise.read`. A tuple is left out with a mention that it names, an event only with its trigger.
 
     Examples:
         >>> mentions = [{"id": "a", "start": 0, "end": 2}, {"id": "b", "start": 3, "end": 4}]

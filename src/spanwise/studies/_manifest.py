@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from spanwise.corpus import Annotation
 from spanwise.document.scores import PRIMARY_OF
 from spanwise.errors import ChoiceError, InputError, at, unknown
-from spanwise.formats import FORMATS, ReadKeywords, hierarchy_of, options_of, read_text, read_toml, with_rules
+from spanwise.formats import FORMATS, ReadKeywords, options_of, read_text, read_toml, with_rules
 from spanwise.labels import RULES
 from spanwise.placement import checked, place_keywords
 from spanwise.settings import SETTINGS as DECLARED
@@ -229,7 +229,7 @@ def _manifest(tree: Table, *, path: str, root: Path, text: str) -> Manifest:
         pairs=tuple(
             sorted(pairs, key=lambda pair: (pair.factor or "", natural(pair.first), natural(pair.second)))
         ),
-        settings=_settings(check.hierarchy({key: tree[key] for key in sorted(SETTINGS) if key in tree})),
+        settings=_settings({key: tree[key] for key in sorted(SETTINGS) if key in tree}),
         text=text,
     )
 
@@ -311,18 +311,6 @@ class _Check(Struct, frozen=True):
                 raise
             raise self.error(where, str(error)) from None
 
-    def hierarchy(self, settings: Options) -> Options:
-        """The settings, with a hierarchy of labels read from its file."""
-        given, separator = settings.get("hierarchy"), settings.get("hierarchy_separator")
-        if given is None:
-            return settings
-        try:
-            paths = self.root / given if isinstance(given, str) and "=" not in given else given
-            hierarchy = hierarchy_of(paths, separator)
-        except ChoiceError as error:
-            raise self.error(("hierarchy",), str(error)) from None
-        return {**settings, "hierarchy": {} if hierarchy is None else dict(hierarchy.paths)}
-
     def reading(self, table: Table, where: tuple[str, ...]) -> ReadKeywords:
         """The keywords of `spanwise.read` among the keys of a table."""
         reading = {key: table[key] for key in READING if key in table}
@@ -336,7 +324,7 @@ class _Check(Struct, frozen=True):
                 reading[f"{name}_column"] = columns.pop(name)
         if columns:
             reading["columns"] = columns
-        for name in ("map", "predicted_map"):
+        for name in ("map", "predicted_map", "hierarchy"):
             if isinstance(given := reading.get(name), str) and "=" not in given:
                 reading[name] = self.root / given
         try:

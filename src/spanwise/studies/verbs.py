@@ -18,7 +18,7 @@ from spanwise.document.study import PlanNotes
 from spanwise.document.tuples import CRITERIA, Tuples
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, unknown
 from spanwise.formats import rules_of
-from spanwise.labels import LabelRules, MissingLabel, gathered_missing
+from spanwise.labels import RULES, LabelRules, MissingLabel, gathered_missing
 from spanwise.leakage import leaks
 from spanwise.rates import LEAK_RATES
 from spanwise.relations import READING, tuples
@@ -62,7 +62,7 @@ def _tuple_means(document: Tuples, system: str) -> dict[str, float | None]:
 
 VERBS: Mapping[str, _Verb] = {
     "leaks": _Verb(leaks, LeakStudy, _leak_means, None),
-    "tuples": _Verb(tuples, TupleStudy, _tuple_means, (*READING, "map", "predicted_map", "only", "without")),
+    "tuples": _Verb(tuples, TupleStudy, _tuple_means, (*READING, *RULES)),
 }
 
 

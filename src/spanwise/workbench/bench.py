@@ -423,10 +423,12 @@ def checked_options(options: Mapping[str, str]) -> dict[str, str]:
             raise unknown("option", name, OPTIONS)
         if OPTIONS[name] and value not in OPTIONS[name]:
             raise unknown(f"value of {name}", value, OPTIONS[name])
-        if name in ("map", "predicted_map"):
+        if name in ("map", "predicted_map", "hierarchy"):
             label_map(value, option=name)  # never a file: the workbench reads none that it is told to
         elif name in ("only", "without"):
             label_names(value, option=name)
+        elif name == "hierarchy_level" and not value.isdecimal():
+            raise ChoiceError(f"hierarchy_level is {value!r}, but must be a whole number, 0 or more.")
     return dict(options)
 
 

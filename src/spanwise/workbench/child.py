@@ -111,6 +111,8 @@ def _evaluate(task: Task) -> int:
         sys.stdout.flush()
 
     options: dict[str, Any] = dict(task.options)
+    if "hierarchy_level" in options:
+        options["hierarchy_level"] = int(options["hierarchy_level"])
     try:
         result = evaluate(
             task.gold, {task.system: task.upload}, train=list(task.train) or None, tags=task.tags,

@@ -17,16 +17,14 @@ from pathlib import Path
 import msgspec
 
 from spanwise.errors import ChoiceError, InputError
-from spanwise.settings import SETTINGS
+from spanwise.settings import RULES, SETTINGS
 from spanwise.workbench.child import ChildMessage, ReportTask, SearchTask, Task
 from spanwise.workbench.private import UPLOADS, make_folders, sweep, upload_of
 from spanwise.workbench.store import EvaluationJob, Gold, JobOptions, Store
 from spanwise.workbench.watch import BenchEvents
 
 # The settings that an upload may choose, named as on the command line; those of labels take any text.
-OPTIONS = {
-    name: SETTINGS[name].choices for name in ("align", "repair", "map", "predicted_map", "only", "without")
-}
+OPTIONS = {name: SETTINGS[name].choices for name in ("align", "repair", *RULES)}
 KILLED = -signal.SIGKILL
 DAY = 86400.0  # seconds for which an upload without a job is kept
 
