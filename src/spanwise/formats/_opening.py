@@ -116,6 +116,8 @@ class File:
         return not self._is_pipe and os.path.isdir(self.path)  # noqa: PTH112 - faster, and called often
 
     def _check(self) -> None:
+        if not self.path:
+            raise InputError("the name of a file is empty.\nName the file, or - for standard input.")
         path = Path(self.path)
         if not path.exists():
             raise InputError(at(self.path, None, f"there is no such file.{_near(path)}"))
