@@ -8,7 +8,10 @@ documents, screens and tables follow from the declaration.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from math import inf
 from typing import TypeVar
 
 from msgspec import Struct
@@ -16,7 +19,7 @@ from msgspec import Struct
 from spanwise.errors import ChoiceError
 from spanwise.registry import Registry, registered
 
-MOST_BETA = 1000  # a larger β is recall
+LARGE = 1000  # the β from which on both sides of the ratio are divided by β², which could overflow
 _VAN_RIJSBERGEN = "van Rijsbergen (1979), Information Retrieval"
 _F_BETA = re.compile(r"f(\d+(?:\.\d+)?)")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -114,13 +117,18 @@ def f_beta(beta: float) -> Rate:
     Examples:
         >>> f_beta(2).name, f_beta(2).words, f_beta(2).below
         ('f2', 'F2', (5.0, 1.0, 4.0))
+        >>> f_beta(1e6).name, f_beta(1e300).below
+        ('f1000000', (1.0, 2.2250738585072014e-308, 1.0))
     """
-    if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 < beta < MOST_BETA:
-        limit = f" and below {MOST_BETA:,}" if isinstance(beta, int | float) and beta >= MOST_BETA else ""
-        raise ChoiceError(f"beta is {beta!r}, but must be a number above 0{limit}, such as 2 or 0.5.")
-    square = float(beta) ** 2
-    name = f"f{beta:g}"
-    return Rate(name, name.upper(), (1 + square, 0.0, 0.0), (1 + square, 1.0, square), _VAN_RIJSBERGEN)
+    if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 < beta <= sys.float_info.max:
+        raise ChoiceError(f"beta is {beta!r}, but must be a finite number above 0, such as 2 or 0.5.")
+    least = sys.float_info.min  # in place of 0, so that the ratio is defined where mentions are on one side
+    wrong, missed = 1.0, max(float(beta) * float(beta), least)
+    if beta >= LARGE:
+        wrong, missed = max(1 / float(beta) / float(beta), least), 1.0
+    name = f"f{Decimal(f'{beta:g}'):f}"
+    right = wrong + missed
+    return Rate(name, name.upper(), (right, 0.0, 0.0), (right, wrong, missed), _VAN_RIJSBERGEN)
 
 
 def rate(name: str) -> Rate:
@@ -135,7 +143,7 @@ def rate(name: str) -> Rate:
     if name in SCORES:
         return SCORES.find(name)
     match = _F_BETA.fullmatch(name)
-    if match is None or not 0 < float(match[1]) < MOST_BETA:
+    if match is None or not 0 < float(match[1]) < inf:
         return RATES[name]  # which it is not in
     return f_beta(float(match[1]))
 
@@ -143,7 +151,7 @@ def rate(name: str) -> Rate:
 def is_rate(name: str) -> bool:
     """Whether a score has this name."""
     beta = _F_BETA.fullmatch(name)
-    return name in RATES or name in SCORES or (beta is not None and 0 < float(beta[1]) < MOST_BETA)
+    return name in RATES or name in SCORES or (beta is not None and 0 < float(beta[1]) < inf)
 
 
 Value = TypeVar("Value")

@@ -16,14 +16,14 @@ from spanwise.demo import generate
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import document_of, load
 from spanwise.errors import ChoiceError
-from spanwise.rates import Rate, f_beta
+from spanwise.rates import Rate, f_beta, is_rate, rate
 from spanwise.scores import exact, exact_sizes
 
 COUNT = st.integers(0, 50)
 
 
 @settings(derandomize=True, deadline=None)
-@given(COUNT, COUNT, COUNT, st.sampled_from([0.5, 1, 1.5, 2, 3]))
+@given(COUNT, COUNT, COUNT, st.sampled_from([1e-300, 1e-6, 0.5, 1, 1.5, 2, 3, 999, 1e3, 1e6, 1e300]))
 def test_f_beta_equals_its_definition(right: int, false: int, missed: int, beta: float) -> None:
     gold, predicted = right + missed, right + false
     name = f_beta(beta).name
@@ -33,9 +33,17 @@ def test_f_beta_equals_its_definition(right: int, false: int, missed: int, beta:
     if below == 0:
         assert np.isnan(value)
         return
-    assert value == pytest.approx(float((1 + square) * right / below), rel=1e-15)
+    assert value == pytest.approx(float((1 + square) * right / below), rel=1e-15, abs=1e-300)
     sizes = exact_sizes(np.array([[gold, predicted, right]], dtype=np.float64), [name])
-    assert sizes[name][0] == pytest.approx(float(below / (1 + square)))
+    assert sizes[name][0] == pytest.approx(float(below / (1 + square)), abs=1e-300)
+
+
+@pytest.mark.parametrize(
+    ("beta", "name"),
+    [(1e6, "f1000000"), (1e-5, "f0.00001"), (1234.5, "f1234.5"), (2, "f2"), (1e15, "f1" + 15 * "0")],
+)
+def test_f_beta_has_a_plain_name_by_which_it_is_found(beta: float, name: str) -> None:
+    assert f_beta(beta).name == name and is_rate(name) and rate(name) == f_beta(beta)
 
 
 @settings(derandomize=True, deadline=None, max_examples=30)
@@ -92,7 +100,7 @@ def test_a_primary_f_beta_needs_no_other_option(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("beta", [0, -1, "2", True, float("nan"), float("inf")])
 def test_a_beta_must_be_a_number_above_zero(beta: object) -> None:
-    with pytest.raises(ChoiceError, match="must be a number above 0"):
+    with pytest.raises(ChoiceError, match="must be a finite number above 0"):
         f_beta(beta)  # type: ignore[arg-type]
 
 
