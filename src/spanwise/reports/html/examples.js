@@ -335,7 +335,7 @@
     const marked = new Set();
     for (const mention of hits) for (let at = mention.start; at < mention.end; at++) marked.add(at);
     const rows = tracks(sentence);
-    const lines = linesOf(group, rows, Math.max(160, roomOf(list) - state.names - 10));
+    const lines = linesOf(group, rows, Math.max(160, roomOf(list) - state.names - 44)); // bold words are wider than measured
     source.textContent = visible(locationOf(sentence, lines[0]?.[0] ?? 0));
     let last = 0;
     for (const line of lines) {
