@@ -35,7 +35,7 @@ def test_f_beta_equals_its_definition(right: int, false: int, missed: int, beta:
         return
     assert value == pytest.approx(float((1 + square) * right / below), rel=1e-15, abs=1e-300)
     sizes = exact_sizes(np.array([[gold, predicted, right]], dtype=np.float64), [name])
-    assert sizes[name][0] == pytest.approx(float(below / (1 + square)), abs=1e-300)
+    assert sizes[name][0] == pytest.approx(float(below / (1 + square)), rel=1e-12, abs=1e-300)
 
 
 @pytest.mark.parametrize(
