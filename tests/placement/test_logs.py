@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typed import present
 
 import spanwise
 from spanwise.cli.main import main
@@ -229,6 +230,19 @@ def promptfoo(file: Path, *, repeats: int = 1) -> Path:
                 })  # fmt: skip
     file.write_text(json.dumps({"results": {"results": rows}}), encoding="utf-8")
     return file
+
+
+def test_a_log_that_promptfoo_wrote_has_two_prompts_with_copies_as_repetitions() -> None:
+    """Written by promptfoo 0.121.20 with a provider of fixed answers: `eval --repeat 2 -o results.json`."""
+    study = of_runs(gold(), {"log": str(LOGS / "promptfoo_written.json")}, answers="ordered", resamples=0)
+    (dataset,) = study.datasets.values()
+    counts = {
+        name: [(scores.exact.overall.predicted, scores.exact.overall.correct) for scores in runs.values()]
+        for name, runs in dataset.runs.items()
+    }
+    assert counts == {"fixed, prompt 1": [(1, 1)], "fixed, prompt 2": [(3, 3)]}  # the repetitions are equal
+    spent = [present(result.usage).sum for row in study.analyses.holistic.values() for result in row.values()]
+    assert [(each["input_tokens"], each["cost"]) for each in spent] == [(40, 0.002), (60, 0.003)]
 
 
 FOUR = ["acme:large, prompt 1", "acme:large, prompt 2", "acme:small, prompt 1", "acme:small, prompt 2"]
