@@ -16,6 +16,7 @@ MODULES = {
     ),
     "buckets": "BUCKETINGS Bucket Bucketing Strategy fit parse",
     "credits": "CREDITS Credit parse",
+    "rates": "SCORES Rate",
     "conditions": "parse",
     "table": "PerformanceTable",
     "statistics": "bh correct fisher friedman holm rank_correlation sign_test spearman wilcoxon",
@@ -24,6 +25,8 @@ MODULES = {
     "engines": "Engine",
     "interpreteval": "Departures Figures Tagged evaluate",
     "demo": "Demo generate",
+    "views": "Section",
+    "views.added": "SECTIONS AddedSection",
     "reports": "REPORTS Report render",
     "reports.outlets": "TRACKERS dataset_card flat model_index scalars step_summary",
     "compat.evaluate": "Seqeval Spanwise load make_compute_metrics tagged",
@@ -48,6 +51,7 @@ MODULES = {
 
 # What public classes have for the other modules of the package only.
 INNER = {
+    "AddedSection": "package",
     "Annotation": "labels_as_read",
     "Bucket": "hidden to_dict",
     "Bucketing": "fitted redacted unplaced",
@@ -66,6 +70,7 @@ INNER = {
     "Options": "check_used declared finished relabeled spelled spelling",
     "PlacementDocument": "chosen redacted shortened",
     "Result": "in_memory keeps_mentions of_kind with_answers without_analyses",
+    "Section": "is_on",
     "Settings": "gold_digest gold_rules label_rules more_scores signed_hierarchy",
     "Side": "counts form forms group of_sentence place placed runs train_label tree unit_code"
     " unit_train_code units",

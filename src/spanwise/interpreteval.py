@@ -29,21 +29,21 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import AttributeScores, BucketLead, BucketLeads, BucketScores
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.evaluation.choices import Choices, Inputs
+from spanwise.evaluation.presets import FigurePreset
 from spanwise.evaluation.result import SMALL
 from spanwise.formats import read
 from spanwise.schemes import encode
 
 __all__ = [
+    "PRESET",
     "SHORT",
     "WHAT",
     "Departures",
     "Figures",
     "Tagged",
     "Training",
-    "check_preset",
     "compare",
     "evaluate",
-    "with_preset",
 ]
 
 
@@ -579,17 +579,10 @@ def compare(first: Figures, second: Figures) -> dict[str, BucketLeads]:
 
 
 # ---- as a preset of `spanwise.evaluate` ------------------------------------------------------
-PRESETS = ("interpreteval",)
 
 
-def check_preset(preset: str | None, switched_off: Sequence[str], train: object) -> Departures | None:
-    """The departures that apply under a preset; None without a preset."""
-    if preset is None:
-        if switched_off:
-            raise ChoiceError("only a preset has switches.\nAdd preset='interpreteval'.")
-        return None
-    if preset not in PRESETS:
-        raise unknown("preset", preset, PRESETS)
+def _check_preset(switched_off: Sequence[str], train: object) -> Departures:
+    """The departures that apply under the preset."""
     if train is None:
         raise ChoiceError("the preset 'interpreteval' needs training data.\nPass train=.")
     switches = [switch.name for switch in fields(Departures)]
@@ -599,7 +592,7 @@ def check_preset(preset: str | None, switched_off: Sequence[str], train: object)
     return replace(Departures(), **dict.fromkeys(switched_off, False))
 
 
-def with_preset(summary: Evaluation, inputs: Inputs, choices: Choices, departures: Departures) -> Evaluation:
+def _with_preset(summary: Evaluation, inputs: Inputs, choices: Choices, departures: Departures) -> Evaluation:
     """The document with the program's buckets as its attributes, and with the program's diagnoses."""
     training = Training(_training(inputs, choices), departures)
     gold, predicted = _preset_sides(inputs, choices)
@@ -670,3 +663,8 @@ def _tagged(annotation: Annotation, choices: Choices, column: int) -> Tagged:
     if column == -1 and options.get("tag_column") is not None:
         column = options["tag_column"]
     return Tagged.of(read(path, **options, columns={"tag": column}), column="tag")
+
+
+PRESET = FigurePreset(
+    "interpreteval", "the program released with Fu, Liu and Neubig (2020)", _check_preset, _with_preset
+)

@@ -274,8 +274,8 @@ _SHOW = (
 )  # fmt: skip
 _PRESET = (
     Setting(
-        "preset", "the bucket figures of the program released with Fu, Liu and Neubig (2020)",
-        choices=("interpreteval",),
+        "preset", "the figures of another program: interpreteval, released with Fu, Liu and Neubig (2020)",
+        metavar="NAME",
     ),
     Setting(
         "switched_off", "a quirk of the preset to switch off; may be repeated", (),

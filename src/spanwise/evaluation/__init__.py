@@ -55,6 +55,8 @@ from spanwise.streams import pipes_read_once
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from spanwise.evaluation.presets import FigurePreset
+
 MOST_ANSWERS = 500  # the maximum number of answers of each kind that a result lists
 
 __all__ = [
@@ -266,19 +268,23 @@ def evaluate(
         if systems is not None:
             refuse_merged(gold, **reading)
         gold, systems, placed = _with_placed_answers(gold, systems, answers, reading)
-    quirks = None
-    if preset is not None or switched_off:  # imported lazily: few evaluations use a preset
-        quirks = resolve("interpreteval:check_preset")(preset, switched_off, train)
-    if quirks is not None and attributes is None:
-        attributes = "none"
+    figures: FigurePreset | None = None
+    if preset is not None:
+        from spanwise.evaluation.presets import PRESETS  # lazy: few evaluations use a preset
+
+        figures = PRESETS.find(preset)
+        quirks = figures.check(switched_off, train)
+        attributes = "none" if attributes is None else attributes
+    elif switched_off:
+        raise ChoiceError("only a preset has switches.\nAdd preset='interpreteval'.")
     choices = Choices.among(locals(), tags=tags or {})
     sources = UnopenedSources(gold, systems, train, choices, columns, name, chosen_engine)
-    whole, bound = _counted(sources, memory, workers, streamable=quirks is None, progress=report)
+    whole, bound = _counted(sources, memory, workers, streamable=figures is None, progress=report)
     if bound is not None:
         release_freed_memory()
     result = _result_of(choices, whole, bound)
-    if quirks is not None and whole.inputs is not None:
-        result = resolve("interpreteval:with_preset")(result, whole.inputs, choices, quirks)
+    if figures is not None and whole.inputs is not None:
+        result = figures.apply(result, whole.inputs, choices, quirks)
     return _with_answer_reports(result, placed, redact=redact)
 
 

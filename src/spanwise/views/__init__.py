@@ -29,6 +29,12 @@ class Section(Struct, frozen=True):
         caption: the caption in papers; by default the note.
         on: the surfaces that show it.
         group: the title over this section and those that follow on a page, such as a system's name.
+
+    Examples:
+        >>> from spanwise.views import cells
+        >>> table = cells.table(["moon", "craters"], [["Luna", cells.count(5185)]])
+        >>> Section("moons", cells.words("Moons of {}", "Earth"), (table,)).table.rows[0][0]
+        'Luna'
     """
 
     name: str

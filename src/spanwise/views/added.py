@@ -19,6 +19,14 @@ class AddedSection(Struct, frozen=True):
 
     `kinds` are the kinds of documents that it takes; by default, it is asked about all of them. The section
     stands under the name given here, whatever its own is.
+
+    Examples:
+        >>> from spanwise.views import Section, cells
+        >>> def inputs(document):
+        ...     table = cells.table(["files"], [[cells.count(len(document.inputs))]])
+        ...     return Section("inputs", cells.words("How many files"), (table,))
+        >>> AddedSection("inputs", "how many files", inputs, kinds=("split",)).name
+        'inputs'
     """
 
     name: str
