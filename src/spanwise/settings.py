@@ -551,7 +551,6 @@ _VERBS: dict[str, tuple[str | Setting, ...]] = {
             "mentions", "whether systems were given the gold mentions; only printed (default: predicted)",
             "predicted", choices=("predicted", "gold"),
             bounds=(lambda value: value in ("predicted", "gold"), "'predicted' or 'gold'"),
-            often=True,
         ),
         Setting("with_trigger", "an argument of an event also needs its trigger's span", False),
         Setting(
