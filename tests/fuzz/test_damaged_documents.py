@@ -158,6 +158,17 @@ def test_identities_are_counted_for_all_systems_or_for_none(tmp_path: Path) -> N
     assert "$.systems: identities are counted for some systems only" in str(caught.value)
 
 
+@pytest.mark.parametrize("part", ["points", "line"])
+def test_sizes_of_a_curve_are_above_0(part: str, tmp_path: Path) -> None:
+    kinds = {json.loads(data)["kind"]: data for data in documents.originals()}
+    document = json.loads(kinds["curve"])
+    document["systems"]["a"][part][0]["size"] = 0
+    (tmp_path / "t.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        spanwise.load(tmp_path / "t.json")
+    assert f"$.systems.a.{part}[0].size: 0 is not above 0" in str(caught.value)
+
+
 @pytest.mark.parametrize("kind", ["leaks-study", "tuples-study"])
 def test_a_mean_over_datasets_says_over_how_many(kind: str, tmp_path: Path) -> None:
     kinds = {json.loads(data)["kind"]: data for data in documents.originals()}

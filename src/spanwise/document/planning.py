@@ -141,12 +141,20 @@ class LearningCurve(Document, frozen=True, kw_only=True):
     systems: Mapping[str, SystemCurve]
 
     def inconsistent(self) -> tuple[str, str] | None:
-        """An error if a system has no point at its largest size; see `Document.inconsistent`."""
+        """An error if a size is 0 or less, or no point is at the largest; see `Document.inconsistent`."""
         if not self.systems:
             return "$.systems", "there is no system"
         for name, own in self.systems.items():
             if all(point.size != own.largest for point in own.points):
                 return f"$.systems.{name}.points", f"there is no point of the largest size, {own.largest}"
+            sizes: dict[str, list[float]] = {
+                "points": [point.size for point in own.points],
+                "line": [at.size for at in own.line],
+            }
+            for part, listed in sizes.items():
+                for number, size in enumerate(listed):
+                    if size <= 0:
+                        return f"$.systems.{name}.{part}[{number}].size", f"{size:g} is not above 0"
         return None
 
     def __repr__(self) -> str:
