@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,10 @@ def test_a_proposal_that_was_moved_by_hand_is_applied_if_the_sentence_fits(tmp_p
     decisions.write_text(FULL + row, encoding="utf-8")
     apply_decisions(decisions, gold, output)
     assert read(output).mentions.rows() == [(0, 2, 4, "LOC")]
+    row = "1,0,1,PER,Anna,0,3,LOC,Anna went,{[Anna]PER went}GPE to Rome,accept\n"
+    decisions.write_text(FULL + row, encoding="utf-8")
+    apply_decisions(decisions, gold, output)
+    assert read(output).mentions.rows() == [(0, 0, 3, "LOC")]
 
 
 def test_the_worksheet_of_a_text_fits_its_text_and_no_other(tmp_path: Path) -> None:
@@ -199,9 +204,44 @@ def test_the_worksheet_of_a_text_fits_its_text_and_no_other(tmp_path: Path) -> N
     lines = worksheet(spanwise.suspects(gold, {"a": said, "b": said}))
     decisions.write_text(lines.rstrip() + "accept\n", encoding="utf-8")
     assert apply_decisions(decisions, gold, output).accepted == 1
-    gold.write_text(gold.read_text(encoding="utf-8").replace("then", "than"), encoding="utf-8")
+    gold.write_text(gold.read_text(encoding="utf-8").replace("now", "new"), encoding="utf-8")
     with pytest.raises(spanwise.InputError, match="for the sentence"):
         apply_decisions(decisions, gold, output)
+
+
+def test_the_worksheet_of_a_long_text_shows_the_line_of_a_mention_and_compares_it(tmp_path: Path) -> None:
+    gold, decisions, output = (tmp_path / name for name in ("gold.jsonl", "w.csv", "new.jsonl"))
+    line = f"{'far ' * 40}from Rome {'a long way ' * 20}"
+    text = f"{'Anna went home. ' * 200}\n{line}\n{'Nobody saw her. ' * 200}"
+    start = text.index("Rome")
+
+    def written(text: str, start: int) -> None:
+        record = {"text": text, "spans": [[start, start + 4, "PER"]]}
+        gold.write_text(f"{json.dumps(record)}\n", encoding="utf-8")
+
+    written(text, start)
+    said = read([{"text": text, "spans": [[start, start + 4, "LOC"]]}])
+    (row,) = csv.DictReader(io.StringIO(worksheet(spanwise.suspects(gold, {"a": said, "b": said}))))
+    assert row["context"] == f"…{text[start - 60 : start]}{{[Rome]PER}}LOC{text[start + 4 : start + 64]}…"
+    assert text[int(row["context_start"]) : int(row["context_end"])] == text[start - 60 : start + 64]
+
+    def applied(**edits: object) -> list[tuple[int, int, int, str]]:
+        with decisions.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, row)
+            writer.writeheader()
+            writer.writerow({**row, "decision": "accept", **edits})
+        apply_decisions(decisions, gold, output)
+        return read(output).mentions.rows()
+
+    assert applied() == [(0, start, start + 4, "LOC")]
+    assert applied(start=start - 5) == [(0, start - 5, start + 4, "LOC")]  # moved by hand
+    written(text.replace("Anna", "Hana"), start)  # far from the mention
+    assert applied() == [(0, start, start + 4, "LOC")]
+    other = text[: start - 20] + "near near near near " + text[start:]
+    for changed, at in ((f"On Monday, {text}", start + 11), (other, start), (text[:300], 0)):
+        written(changed, at)
+        with pytest.raises(spanwise.InputError, match="for the"):
+            applied()
 
 
 def test_decisions_on_annotators_are_refused_if_the_words_are_others(tmp_path: Path) -> None:

@@ -18,11 +18,12 @@ from spanwise.spreadsheet import original, same_cell, to_csv
 COLUMNS = (
     "rank", "tied", "score", "kind", "source", "sentence", "gold_start", "gold_end", "gold_label",
     "gold_text", "start", "end", "label", "text", "votes_for", "votes_against", "evidence", "context",
-    "decision",
+    "context_start", "context_end", "decision",
 )  # fmt: skip
 _NEEDED = ("sentence", "gold_start", "gold_end", "gold_label", "start", "end", "label", "decision")
 DECISIONS = {"accept": True, "yes": True, "y": True, "reject": False, "no": False, "n": False}
 
+AROUND = 60  # characters of a text on each side of the mentions
 Row = tuple[int, int, int, str]  # sentence, start, end, label
 
 
@@ -39,7 +40,7 @@ def _line(suspect: Suspect) -> tuple[object, ...]:
     return (
         suspect.rank, suspect.tied, round(suspect.score, 4), suspect.kind, suspect.source,
         suspect.sentence + 1, *_cells(suspect, suspect.gold), *_cells(suspect, suspect.proposal),
-        suspect.votes.for_, suspect.votes.against, "; ".join(suspect.evidence.words), drawn(suspect), "",
+        suspect.votes.for_, suspect.votes.against, "; ".join(suspect.evidence.words), *_context(suspect),
     )  # fmt: skip
 
 
@@ -70,10 +71,49 @@ def drawn(suspect: Suspect) -> str:
         'in {[Rome]PER}LOC'
     """
     units, join = positions(suspect)
-    for mention, marks in ((suspect.gold, "[]"), (suspect.proposal, "{}")):
-        if mention is not None:
-            units = _with_marks(units, (0, mention.start, mention.end, mention.label), marks)
-    return join.join(units)
+    return _drawn(units, join, *_rows(suspect))
+
+
+def _rows(suspect: Suspect) -> list[Row | None]:
+    """The gold mention and the proposal."""
+    both = (suspect.gold, suspect.proposal)
+    return [None if one is None else (0, one.start, one.end, one.label) for one in both]
+
+
+def _drawn(units: Sequence[str], join: str, old: Row | None, new: Row | None) -> str:
+    return join.join(_with_marks(_with_marks(units, old, "[]"), new, "{}"))
+
+
+def _context(suspect: Suspect) -> tuple[object, ...]:
+    """The cells with the drawing, where in a text the drawn part begins and ends, and no decision.
+
+    Texts can be long: of those, the lines of the mentions are drawn, up to 60 characters on each side.
+    """
+    text, join = positions(suspect)
+    if join or not isinstance(text, str):
+        return drawn(suspect), "", "", ""
+    old, new = _rows(suspect)
+    begin = min(row[1] for row in (old, new) if row is not None)
+    end = max(row[2] for row in (old, new) if row is not None)
+    newline = text.find("\n", end)
+    first = max(text.rfind("\n", 0, begin) + 1, begin - AROUND)
+    last = min(len(text) if newline < 0 else newline, end + AROUND)
+    part = _drawn(text[first:last], "", *(_moved(row, first) for row in (old, new)))
+    before, after = _cuts(text, first, last)
+    return f"{before}{part}{after}", first, last, ""
+
+
+def _moved(row: Row | None, by: int) -> Row | None:
+    """A mention in a part of its sentence that begins there."""
+    return None if row is None else (row[0], row[1] - by, row[2] - by, row[3])
+
+
+def _cuts(text: str, first: int, last: int) -> tuple[str, str]:
+    """An ellipsis for each end of a part that is not the end of a line."""
+    return (
+        "…" if first > 0 and text[first - 1] != "\n" else "",
+        "…" if last < len(text) and text[last] != "\n" else "",
+    )
 
 
 class Applied(Struct, frozen=True):
@@ -193,9 +233,15 @@ def _check_words(
     join = " " if corpus.texts is None else ""
     marked = None
     if cells["context"]:
-        marked = _marked(cells["context"], units, join, old, new)
+        part, own, drawing = units, [old, new], cells["context"]
+        if isinstance(units, str) and line.get("context_start") and line.get("context_end"):
+            first, last = (_number(line, f"context_{name}", where) for name in ("start", "end"))
+            part, own = units[max(first, 0) : max(last, 0)], [_moved(row, first) for row in own]
+            before, after = _cuts(units, first, last) if 0 <= first <= last <= len(units) else ("", "")
+            drawing = drawing.removeprefix(before).removesuffix(after)
+        marked = _marked(drawing, part, join, *own)
         if marked is None:
-            raise _other_words(gold, where, "sentence", cells["context"], join.join(units), sentence)
+            raise _other_words(gold, where, "sentence", cells["context"], join.join(part), sentence)
     for mention, name in ((old, "gold_text"), (new, "text")):
         if mention is not None and cells[name]:
             found = join.join(units[mention[1] : mention[2]])
@@ -218,12 +264,15 @@ def _marked(context: str, units: Sequence[str], join: str, old: Row | None, new:
         if same_cell(context, drawing):
             return words
     # The proposal may have been edited: its marks can be anywhere in the sentence.
-    plain = [join.join(units), join.join(_with_marks(units, old, "[]"))]
-    for sentence in plain:
+    golden = join.join(_with_marks(units, old, "[]"))
+    for sentence in (join.join(units), golden):
         for left, right in ("{}", "[]"):
             moved = _inserted(" ".join(context.split()), " ".join(sentence.split()), left, right)
-            if moved is not None:
-                return moved
+            if moved is None:
+                continue
+            if old is not None and sentence == golden:  # it may hold the marks of the gold mention
+                return moved.replace(f"]{old[3]}", "", 1).replace("[", "", 1)
+            return moved
     return None
 
 
