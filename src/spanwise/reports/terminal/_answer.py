@@ -13,13 +13,13 @@ from spanwise.reports.terminal._layout import (
     files,
     heading,
     in_words,
+    made_with,
     next_steps,
     sentence,
     warnings,
 )
 from spanwise.reports.terminal._tasks import tasks
 from spanwise.reports.terminal._view import sections_lines
-from spanwise.views import wording
 from spanwise.views.added import added
 from spanwise.views.evaluation import TABLES, evaluation_sections, left_out
 from spanwise.views.points import Points, shown_points
@@ -94,9 +94,3 @@ def _data(document: Evaluation, width: int, seconds: float | None) -> list[Scree
             notes=document.notes or (),
         ),
     ]  # fmt: skip
-
-
-def made_with(document: Evaluation | Study, seconds: float | None) -> str:
-    """The version of the program, and how long the computation took."""
-    took = "" if seconds is None else f" · evaluated in {seconds:.1f} s"
-    return f"spanwise {wording.visible(document.spanwise)}{took}"

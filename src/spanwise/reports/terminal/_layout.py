@@ -408,12 +408,10 @@ _MOST_FILES = 8
 MOST_STATEMENTS = 6
 
 
-def banner(document: Document, seconds: float | None) -> list[ScreenLine]:
-    """The name and version of the program, and how long the computation took."""
-    line = [*text(" spanwise", "title"), *text(f" {document.spanwise}", "faint")]
-    if seconds is not None:
-        line += text(f"   evaluated in {seconds:.1f} s", "faint")
-    return [line, []]
+def made_with(document: Document, seconds: float | None) -> str:
+    """The version of the program, and how long the computation took."""
+    took = "" if seconds is None else f" · evaluated in {seconds:.1f} s"
+    return f"spanwise {wording.visible(document.spanwise)}{took}"
 
 
 def files(

@@ -1,4 +1,4 @@
-"""The screen of any view: its answer first, or else its files or facts, then its sections."""
+"""The screen of any view: its answer first, then its sections, and its files or facts last."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from spanwise.reports.terminal._layout import (
     ScreenCell,
     ScreenLine,
     and_more,
-    banner,
     bar,
     command_lines,
     files,
     flow,
     grid,
     heading,
+    made_with,
     packed,
     sentence,
     size,
@@ -54,21 +54,23 @@ ANSWERS = ("answer", "verdict")  # sections that say in a sentence or two what a
 
 
 def lines(document: Document, width: int, seconds: float | None) -> list[ScreenLine]:
-    """All sections that a screen shows; where a section answers the question, it comes first, files last."""
+    """The answer first, then all sections that a screen shows, and the files or facts last."""
     shown = view(document)
     sections = shown.on("screen")
     answers = [section for section in sections if section.name in ANSWERS]
-    body = sections_lines(sections, width, ANSWERS)
-    if not answers:
-        return [*banner(document, seconds), *_about(shown, width), *warnings(shown.notes, width), *body]
-    told = [str(words) for section in answers for words in _sentences(section)]
+    told = [str(words) for section in answers for words in _sentences(section)] or [str(shown.verdict)]
     answer = [
         line
         for at, words in enumerate(told)
         for line in sentence(words, width, indent=0, style="" if at else "strong")
     ]
-    data = heading("Data", f"spanwise {document.spanwise}", width)
-    return [*answer, *warnings(shown.notes, width), *body, *data, *_about(shown, width)]
+    return [
+        *answer,
+        *warnings(shown.notes, width),
+        *sections_lines(sections, width, ANSWERS),
+        *heading("Data", made_with(document, seconds), width),
+        *_about(shown, width),
+    ]
 
 
 def sections_lines(
