@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ from spanwise.leakage import check_limits
 from spanwise.reports.outlets import flat, rows
 from spanwise.scores import Measure, MeasureKey
 from spanwise.student import t_quantile
-from spanwise.views import leaks
+from spanwise.views import leaks, view
+from spanwise.views.cells import Grid, Paragraphs, text_of
 
 EVIL = "<script>alert(1)</script>"
 
@@ -317,6 +319,58 @@ def test_real_tags_leak_where_a_loop_over_lines_says(data: Path) -> None:
     assert own.hidden == sum(map(all, mentions))
     assert own.exposed == sum(not any(one) for one in mentions)
     assert (own.leaked, own.masked, own.outside) == (leaked, masked, needless)
+
+
+def test_the_cards_say_which_mentions_leak_what_is_masked_without_need_and_what_to_do(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = f"spanwise leaks {folder / 'gold.jsonl'} {folder / 'a.jsonl'} {folder / 'b.jsonl'}"
+    found_here = found(folder, train=folder / "gold.jsonl", attributes="entity_length", command=call)
+    shown = view(found_here)
+    screen, page = ({one.name: one for one in shown.on(where)} for where in ("screen", "page"))
+    for name in ("which", "price", "tasks"):
+        assert screen[name].blocks == page[name].blocks
+    grids = [block for block in page["which"].blocks if isinstance(block, Grid)]
+    for system, grid in zip(found_here.systems.values(), grids, strict=True):
+        *parts, (*_, all_counts, all_rate, _) = grid.rows
+        assert (all_counts, text_of(all_rate)) == (
+            f"{system.overall.leaks} of {system.overall.mentions}", leaks.percent(system.overall.leak_rate),
+        )  # fmt: skip
+        every = [*system.labels.values(), *system.tough.values()]
+        every += [cell for cells in system.buckets.values() for cell in cells.values()]
+        more = [one for one in every if present(one.leak_rate) > present(system.overall.leak_rate)]
+        more.sort(key=lambda one: (-present(present(one.ends("leak_rate"))[0]), -one.mentions))
+        assert [row[2] for row in parts] == [f"{one.leaks} of {one.mentions}" for one in more[: len(parts)]]
+        assert parts and len(parts) == min(len(more), 5)
+    commands = [
+        str(block.texts[0])
+        for block in page["tasks"].blocks
+        if isinstance(block, Paragraphs) and block.style == "command"
+    ]
+    assert [command.split()[1] for command in commands] == ["errors", "errors", "slices", "leaks"]
+    for command in commands:  # about the system that leaks less; its own limit holds
+        assert "b.jsonl" not in command
+        assert main(shlex.split(command)[1:]) == 0
+    assert "held: a: upper end of the leak rate" in capsys.readouterr().err
+    without = found(folder, resamples=0)
+    assert "What to do" in without.to_text(width=100)
+    assert "--max-leak" not in without.to_text(width=100)
+
+
+def test_text_that_is_masked_without_need_is_named_unless_it_is_redacted() -> None:
+    gold = [{"tokens": ["May", "met", "Ann", "in", "May"], "tags": ["O", "O", "B-PER", "O", "O"]}] * 8
+    mine = [{"tokens": ["May", "met", "Ann", "in", "May"], "tags": ["B-PER", "O", "O", "O", "B-PER"]}] * 8
+    said = "In the first 8 sentences that mine leaks in, it masks without need: May (PER) 16 times."
+    shown, redacted = (spanwise.leaks(gold, {"mine": mine}, redact=way) for way in (False, True))
+    assert said in shown.to_text(width=120)
+    assert "16 of 16 masked tokens are harmless, 100 %." in shown.to_text(width=120)
+    assert "May (PER)" in re.sub("<[^>]*>", "", shown.to_html())
+    assert "May" not in redacted.to_text(width=120) + re.sub("<style.*?</style>", "", redacted.to_html())
+    assert "Ann" not in redacted.to_text(width=120)
+    by_label = spanwise.leaks(gold, {"mine": mine}, same_label=True).to_text(width=120)
+    assert "Find more mentions" in by_label and "Find out which mentions leak" not in by_label
+    empty = spanwise.leaks(gold, {"mine": gold}, resamples=0).to_text()
+    assert "Which mentions leak" not in empty and "What to do" not in empty
 
 
 def test_the_reports_show_text_as_text_and_redacted_ones_show_none(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from spanwise.document.leaks import Leaks
 from spanwise.document.tuples import Tuples
 from spanwise.labels import label_map
 from spanwise.settings import SETTINGS
-from spanwise.views import SCREEN, Section
-from spanwise.views.cells import COMMAND, Paragraphs, literal
+from spanwise.views import SCREEN, SHOWN, Remark, Section
+from spanwise.views.cells import COMMAND, Block, Paragraphs, Surface, literal, note
 from spanwise.views.wording import visible
 
 # The options of an evaluation that `spanwise errors` needs in order to read the same mentions.
@@ -37,13 +37,22 @@ def reading_options(command: str) -> list[str]:
     return options
 
 
-def next_section(
-    document: Leaks | Slices, verb: str, options: Iterable[str], note: str = "", system: str | None = None
-) -> Iterator[Section]:
+def what_to_do(tasks: Iterable[Remark], about: str, on: tuple[Surface, ...] = SHOWN) -> Iterator[Section]:
+    """All tasks, each with the command that shows what it is about; nothing if there are none."""
+    blocks: list[Block] = []
+    for task in tasks:
+        blocks += [note(task.strong, "strong", 2), note(task.rest, "faint", 4)]
+        if task.command:
+            blocks.append(note(task.command, COMMAND, 4))
+    if blocks:
+        yield Section("tasks", literal("What to do"), tuple(blocks), about, on=on)
+
+
+def next_section(document: Slices, verb: str, options: Iterable[str], system: str) -> Iterator[Section]:
     """The command that looks closer at the files of a document, see `closer_command`; none in memory."""
     command = closer_command(document, verb, options, system)
     if command:
-        yield Section("next", literal("Next"), (Paragraphs((literal(command),), COMMAND),), note, on=SCREEN)
+        yield Section("next", literal("Next"), (Paragraphs((literal(command),), COMMAND),), on=SCREEN)
 
 
 def closer_command(

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from spanwise.document import Interval, Settings, usual_settings
+from spanwise.document import Interval
 from spanwise.document.leaks import LeakCell, LeakingSentence, LeakPiece, Leaks, SystemLeaks
 from spanwise.document.scores import Comparison
 from spanwise.rates import LEAK_RATES
-from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Section, View, cells, differences
+from spanwise.views import PAGE, PAPER, SCREEN, SHOWN, Remark, Section, View, cells, differences
 from spanwise.views import wording as words
-from spanwise.views.cells import Cell, Chart, Column, Grid, Paragraphs, Phrase, Quote, QuotePiece
-from spanwise.views.commands import next_section
+from spanwise.views.cells import Block, Cell, Chart, Column, Grid, Paragraphs, Phrase, Quote, QuotePiece
+from spanwise.views.commands import closer_command, quoted, what_to_do
 from spanwise.views.inputs import pairing
-from spanwise.views.sentences import compared_sentence, named_test
+from spanwise.views.sentences import compared_sentence, named_test, tested_as
 
 SMALL = 0.01  # smaller differences are shown with two decimals
 
@@ -122,18 +124,17 @@ def compared(document: Leaks, comparison: Comparison) -> str:
         return ""
     less = replace(comparison, systems=comparison.systems[::-1], runs=comparison.runs[::-1])
     places = 1 if abs(test.difference) >= SMALL else 2
-    return compared_sentence(less, _settings(document), "points (leak rate)", places=places)
-
-
-def _settings(document: Leaks) -> Settings:
-    """The settings that sentences about tests name."""
-    return usual_settings(unit=document.settings.unit, correction=document.settings.correction)
+    return compared_sentence(less, tested_as(document), "points (leak rate)", places=places)
 
 
 # ---- sections --------------------------------------------------------------------------------------
 
 
 MOST_LABELS = 20
+MOST_WORST, LEAST_WORST = 5, 2  # parts of each system that leak most: of one or two systems, and of many
+MOST_NEEDLESS = 5  # texts that are masked without need
+CUT = 24  # characters of the first cells of a row that screens always have room for
+LONG = 40  # characters; longer ones are left out
 KEY = Quote("", (), (("", (
     QuotePiece("masked ", "masked", "label"), QuotePiece("still readable ", "readable"),
     QuotePiece("masked without need", "needless"),
@@ -153,16 +154,22 @@ def leaks_view(document: Leaks) -> View:
         else [_verdict(document, name) for name in systems]
     )
     shown = {name: document.systems[name] for name in systems}
+    about = "about the system that leaks least" if len(shown) > 1 else ""
+    which, tasks = [*_which(document, shown)], [*what_to_do(_tasks(document, shown), about)]
+    # Parts are those of the first run, so that means over runs, the price and tasks come first.
+    closer = [_price(document, shown), *tasks, *which]
+    if not document.runs:
+        closer = [*which, _price(document, shown), *tasks]
     sections = [
         Section("verdict", cells.words(""), (Paragraphs((verdict, *statements)),), on=SCREEN),
         *_charts(document),
         *_over_runs(document),
+        *(replace(section, on=PAGE) for section in closer),
         *_rates(document, shown),
+        *(replace(section, on=SCREEN) for section in closer),
         *_quotes(shown, " " if document.positions == "token" else ""),
     ]
-    leaking = any(one.overall.leaks for one in shown.values())
-    closer = next_section(document, "slices", ["--over hidden"], "which mentions leak") if leaking else ()
-    how = named_test(document.comparisons, _settings(document))
+    how = named_test(document.comparisons, tested_as(document))
     tests = differences(
         document.comparisons, "Leaks", how, part="mentions of", score="rate",
         named=lambda rate: LEAK_RATES[rate].words,
@@ -172,7 +179,7 @@ def leaks_view(document: Leaks) -> View:
         about=cells.words("leaks · what masking leaves readable"),
         verdict=verdict,
         statements=statements,
-        sections=(*sections, *closer, _paper(document), tests),
+        sections=(*sections, _paper(document), tests),
         notes=(*document.notes, *pairing(document.inputs, unplaced="masking nothing")),
         inputs=document.inputs,
         systems=tuple(systems),
@@ -251,7 +258,6 @@ def _charts(document: Leaks) -> Iterator[Section]:
     for name, title, about in (
         ("levels", "What leaks", "at each level that is counted"),
         ("labels", "What leaks, by label", "mentions that are not wholly masked"),
-        ("price", "The price: text masked without need", "of what is masked, and of what is harmless"),
     ):
         yield Section(f"chart-{name}", cells.words(title), (Chart(name, key=several),), about, on=PAGE)
 
@@ -260,11 +266,9 @@ def _rates(document: Leaks, shown: Mapping[str, SystemLeaks]) -> Iterator[Sectio
     """Every rate of the systems side by side, then the leaks of labels and of other parts."""
     first, *others = shown.values()
     title = cells.words("What stays readable") if others else cells.words("What {} leaves readable", *shown)
-    own = [leak_rows(document, one.overall, LEVELS | PRICE) for one in shown.values()]
-    grid = _grid(document, shown, [((rows[0].title,), rows) for rows in zip(*own, strict=True)])
     note = f"{words.plural(first.overall.mentions, 'mention')} to hide"
     note += "; the first run of each system" if document.runs else ""
-    yield Section("levels", title, (grid,), note, on=SHOWN)
+    yield Section("levels", title, (_overall(document, shown, LEVELS),), note, on=SHOWN)
     parts = [
         (row[0][:2], [mention_row(cell, part, how(cell)) for _, part, cell in row])
         for row in zip(*map(parts_of, shown.values()), strict=True)
@@ -279,6 +283,120 @@ def _rates(document: Leaks, shown: Mapping[str, SystemLeaks]) -> Iterator[Sectio
         yield from _none_found(shown)
 
 
+def _which(document: Leaks, shown: Mapping[str, SystemLeaks]) -> Iterator[Section]:
+    """The parts of each system that leak more than all of its mentions, those that surely do first."""
+    blocks: list[Block] = []
+    most = min(MOST_WORST, max(LEAST_WORST, 2 * MOST_WORST // len(shown)))
+    for name, system in shown.items():
+        rows = [
+            ((division, part), [mention_row(cell, part)]) for division, part, cell in _worst(system)[:most]
+        ]
+        if rows:
+            blocks += [Paragraphs((cells.words("{}", name),), "strong")] * (len(shown) > 1)
+            everything = ("all mentions", ""), [mention_row(system.overall, "all")]
+            blocks.append(_grid(document, {name: system}, [*rows, everything]))
+    if blocks:
+        about = "more than all mentions do, most surely first; not tested"
+        yield Section("which", cells.words("Which mentions leak"), tuple(blocks), about, on=SHOWN)
+
+
+def _worst(system: SystemLeaks) -> list[tuple[str, str, LeakCell]]:
+    """The parts that leak more than all mentions, by the lower end of the interval, or else by the rate."""
+    parts = {(division, part): cell for division, part, cell in parts_of(system)}
+    listed = [
+        (division, part, cell)
+        for (division, part), cell in parts.items()
+        if _rate(cell) > _rate(system.overall)
+    ]
+    return sorted(listed, key=lambda one: (-_surely(one[2]), -one[2].mentions))
+
+
+def _surely(cell: LeakCell) -> float:
+    low = (cell.ends("leak_rate") or (None,))[0]
+    return _rate(cell) if low is None else low
+
+
+def _rate(cell: LeakCell) -> float:
+    return cell.leak_rate or 0.0
+
+
+def _price(document: Leaks, shown: Mapping[str, SystemLeaks]) -> Section:
+    """What is masked though it is no mention, and what that is in the sentences that are shown."""
+    blocks: list[Block] = [
+        Chart("price", key=len(document.systems) > 1), _overall(document, shown, PRICE),
+    ]  # fmt: skip
+    for name, system in shown.items():
+        found = Counter(
+            (piece.text.strip(), piece.label or "")
+            for sentence in system.sentences
+            for piece in sentence.pieces
+            if piece.state == "needless" and len(piece.text) <= LONG
+        )
+        if found:
+            number = words.plural(len(system.sentences), "sentence")
+            common = found.most_common(MOST_NEEDLESS)
+            listed = ", ".join("{}" + (f" {times} times" if times > 1 else "") for _, times in common)
+            texts = (f"{text} ({label})" if label else text for (text, label), _ in common)
+            said = f"In the first {number} that {{}} leaks in, it masks without need: {listed}"
+            said += ", …" if len(found) > len(common) else "."
+            blocks.append(Paragraphs((cells.words(said, name, *texts),), "faint"))
+    about = "of what is masked, of what is harmless"
+    return Section(
+        "price", cells.words("The price: text masked without need"), tuple(blocks), about, on=SHOWN
+    )
+
+
+def _tasks(document: Leaks, shown: Mapping[str, SystemLeaks]) -> Iterator[Remark]:
+    """What to do about the system that leaks least, each with the command that shows or does it."""
+    # Of several runs, the means are compared.
+    rates = [own.mean["leak_rate"] for own in (document.runs or {}).values()]
+    rates = rates or [system.overall.leak_rate for system in shown.values()]
+    name = min(zip(rates, shown, strict=True), key=lambda own: own[0] or 0.0)[1]
+    system, cell = shown[name], shown[name].overall
+
+    def task(what: str, why: str, verb: str, *options: str) -> Remark:
+        what = f"{name}: {what}" if len(shown) > 1 else words.capital(what)
+        return Remark(f"{what}.", f"{why}.", command=closer_command(document, verb, options, name))
+
+    same = document.settings.same_label  # slices take any label as hiding
+    ways = (
+        (cell.exposed, "find more mentions", "Not masked at all", "FN,LE,LBE" if same else "FN"),
+        (cell.partly, "mask whole mentions", "Masked only in part", "BEs,BEo" if same else "BEs,BEo,LBE"),
+    )
+    for number, what, left, kind in sorted(ways, key=lambda way: -way[0]):
+        if number:
+            why = f"{left}: {words.count(number)} of the {words.plural(cell.leaks, 'mention')} that leak"
+            yield task(what, why, "errors", f"--kind {kind}")
+    for division, part, worst in [] if same else _worst(system)[:1]:
+        row = mention_row(worst, part)
+        why = f"{row.counts} leak, {percent(row.rate)}; of all mentions {percent(cell.leak_rate)}"
+        why = f"{division} {part}: {why}"
+        yield task("find out which mentions leak", why, "slices", "--over hidden")
+    if cell.outside:
+        (row, *_) = leak_rows(document, cell, PRICE)
+        why = f"{row.counts} masked {document.positions}s are harmless, {percent(row.rate)}"
+        yield task("mask less without need", why, "errors", "--kind FP")
+    high = (cell.ends("leak_rate") or (None, None))[1]
+    if high is not None:
+        limit = f"{math.ceil(1000 * high) / 10:g}"
+        why = f"The upper end of its leak rate is {percent(high)}; a version that may leak more fails"
+        yield task("set a limit", why, "leaks", f"--max-leak {limit} --floor-bound", *_as_chosen(document))
+
+
+def _as_chosen(document: Leaks) -> Iterator[str]:
+    """The options by which mentions are hidden and counted, where they are not the usual ones."""
+    if document.settings.same_label:
+        yield "--same-label"
+    if document.settings.unit != document.settings.documents:
+        yield f"--unit {quoted(document.settings.unit)}"
+
+
+def _overall(document: Leaks, shown: Mapping[str, SystemLeaks], rates: Mapping[str, tuple[str, str]]) -> Grid:
+    """Some rates of all mentions, of the systems side by side."""
+    own = [leak_rows(document, one.overall, rates) for one in shown.values()]
+    return _grid(document, shown, [((rows[0].title,), rows) for rows in zip(*own, strict=True)])
+
+
 def _grid(
     document: Leaks,
     shown: Mapping[str, SystemLeaks],
@@ -286,11 +404,14 @@ def _grid(
 ) -> Grid:
     """One row for each rate, of which each entry has the first cells, and the rows of all systems."""
     several = len(shown) > 1
+    leads = [lead for lead, _ in entries]
     longest = max(len(row.under) for _, rows in entries for row in rows)
     columns = [
-        *(Column(least=8) for _ in entries[0][0]), *[Column("system", least=8, names=True)] * several,
+        *(Column(least=min(CUT, max(map(len, texts)))) for texts in zip(*leads, strict=True)),
+        *[Column("system", least=8, names=True)] * several,
         Column(right=True), Column(right=True),
-        Column("95% CI" if document.settings.resamples else "", rank=1), Column(rank=2, least=longest),
+        Column("95% CI" if document.settings.resamples else "", rank=1),
+        *[Column(rank=2, least=longest)] * bool(longest),
     ]  # fmt: skip
     listed: list[list[Cell]] = []
     last: tuple[str, ...] = ()
@@ -298,7 +419,7 @@ def _grid(
         for name, row in zip(shown, rows, strict=True):
             new = ["" if last[: at + 1] == lead[: at + 1] else text for at, text in enumerate(lead)]
             rate = cells.Number(row.rate, percent(row.rate), style="strong")
-            faint = Phrase(row.within, "faint"), Phrase(row.under, "faint")
+            faint = [Phrase(text, "faint") for text in (row.within, row.under)][: 1 + bool(longest)]
             listed.append([*new, *[name] * several, row.counts, rate, *faint])
             last = lead
     return Grid(columns, listed)

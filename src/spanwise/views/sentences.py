@@ -11,17 +11,24 @@ from typing import TYPE_CHECKING
 
 from msgspec import UnsetType
 
-from spanwise.document import Interval, Settings, given
+from spanwise.document import Interval, Settings, given, usual_settings
 from spanwise.document.scores import Comparison, ScoreTest
 from spanwise.views.wording import count, plural, points, visible
 
 if TYPE_CHECKING:
+    from spanwise.document.leaks import Leaks
     from spanwise.document.study import StudySettings
+    from spanwise.document.tuples import Tuples
 
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "benjamini-hochberg": "Benjamini-Hochberg"}
 THESE_MODELS = "of these models; training seeds not considered"
 NOT_APART = "cannot be told apart"
 WITH_JUDGE = "t-test, gold and judge"  # how `Comparison.test` names it in an answer
+
+
+def tested_as(document: Leaks | Tuples) -> Settings:
+    """The settings that sentences about the tests of leaks and tuples name."""
+    return usual_settings(unit=document.settings.unit, correction=document.settings.correction)
 
 
 def compared_sentence(

@@ -9,13 +9,12 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from spanwise.diagnosis import beaten_letters, lettering, significant_pairs
-from spanwise.document import Interval, Settings, usual_settings
+from spanwise.document import Interval
 from spanwise.document.scores import Bounded, BucketScores, ExactScores
 from spanwise.document.tuples import ShownTuple, SystemTuples, Tuples, TupleSentence
 from spanwise.views import PAGE, SCREEN, SHOWN, Remark, Section, View, cells, differences, tabled
 from spanwise.views import wording as words
 from spanwise.views.cells import (
-    COMMAND,
     Arc,
     ArcQuote,
     ArcSide,
@@ -29,10 +28,8 @@ from spanwise.views.cells import (
     ShareBar,
     Strip,
     StripAxis,
-    Surface,
-    note,
 )
-from spanwise.views.commands import closer_command, quoted
+from spanwise.views.commands import closer_command, quoted, what_to_do
 from spanwise.views.sentences import (
     NOT_APART,
     better_by,
@@ -40,6 +37,7 @@ from spanwise.views.sentences import (
     how_tested,
     named_test,
     sentence_p,
+    tested_as,
 )
 
 CRITERIA = {
@@ -75,6 +73,7 @@ MOST_TYPES = 20
 MOST_BUCKETS = 24
 MOST_SENTENCES = 2  # on a screen
 MOST_FIRST = 2  # tasks of each system, at the top of a page
+UP_TO = "up to: if all were right"
 MOST_TASKS = 3  # of each system, beside where it is weak and what it has seen
 
 
@@ -93,20 +92,21 @@ def tuples_view(document: Tuples) -> View:
         own = {name: document.systems[name] for name in names}
         first = replace(document, systems=own, comparisons=())
     tasks = [[*_tasks(first, name)] for name in first.systems]
+    every = [task for own in tasks for task in own]
     sections = [
         Section("verdict", cells.words(""), (Paragraphs((verdict, *statements)),), on=SCREEN),
-        *_what_to_do(tasks, SCREEN),
+        *what_to_do(every, UP_TO, SCREEN),
         *_over_runs(document),
         *_letters(document),
         _criteria(first),
         _outcomes(first),
-        *_what_to_do(tasks, PAGE),
+        *what_to_do(every, UP_TO, PAGE),
         *_sentences(first),
         _types(first),
         _types_by_criterion(first),
         *_parts(first),
     ]
-    how = named_test(document.comparisons, _settings(document))
+    how = named_test(document.comparisons, tested_as(document))
     return View(
         title="tuples",
         about=cells.words(f"tuples of mentions · {size} · {given}"),
@@ -145,10 +145,6 @@ def _verdict(document: Tuples) -> cells.Clause:
     return cells.joined([_alone(document, system) for system in document.systems])
 
 
-def _settings(document: Tuples) -> Settings:
-    return usual_settings(unit=document.settings.unit, correction=document.settings.correction)
-
-
 def _primary(document: Tuples) -> dict[str, float | None]:
     """The F1 of each system by the chosen criterion, or its mean over runs."""
     if document.runs:
@@ -185,7 +181,7 @@ def _alone(document: Tuples, name: str) -> cells.Clause:
 
 def _compared(document: Tuples) -> Iterator[str]:
     """How the pairs were tested, and under which other criteria the answer is the same or another."""
-    settings = _settings(document)
+    settings = tested_as(document)
     for pair in document.comparisons:
         if pair.identical or pair.primary is None or pair.primary.p_corrected is None:
             continue
@@ -263,18 +259,6 @@ def _costly(system: SystemTuples, criterion: str) -> Iterator[tuple[float, str, 
         gain = system.gains[kind].gain
         if times and gain:
             yield gain, what, f"{words.plural(times, 'tuple')} {why}", kind
-
-
-def _what_to_do(tasks: Sequence[Sequence[Remark]], on: tuple[Surface, ...]) -> Iterator[Section]:
-    """All tasks, each with the command that shows its units; a page begins with the first of them."""
-    if any(tasks):
-        blocks: list[Block] = []
-        for task in (task for own in tasks for task in own):
-            blocks += [note(task.strong, "strong", 2), note(task.rest, "faint", 4)]
-            if task.command:
-                blocks.append(note(task.command, COMMAND, 4))
-        about = "up to: if all were right"
-        yield Section("tasks", cells.words("What to do"), tuple(blocks), about, on=on)
 
 
 # ---- tables ----------------------------------------------------------------------------------------------
@@ -355,7 +339,7 @@ def _letters(document: Tuples) -> Iterator[Section]:
         beats = beaten_letters(own, significant_pairs(document.comparisons))
         rows = [(sign, name, cells.points(scores[name], "strong"), beats[name]) for name, sign in own.items()]
         columns = [Column(""), Column("system", least=8, names=True), Column("F1", right=True)]
-        how = f"{CRITERIA[document.criterion][0]}; {named_test(document.comparisons, _settings(document))}"
+        how = f"{CRITERIA[document.criterion][0]}; {named_test(document.comparisons, tested_as(document))}"
         grid = Grid([*columns, Column("better than")], rows)
         yield Section("letters", cells.words("Who is better than whom"), (grid,), how)
 
