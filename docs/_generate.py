@@ -276,7 +276,8 @@ def api_documents() -> Iterator[str]:
     yield "folder; dots stand for what is inside a part or does not fit.\n"
     yield f"```python\n{script}```\n"
     for name, kind in sorted(document_types().items()):
-        if kind in PUBLIC.values():
+        room = kind.__module__.removeprefix("spanwise.")
+        if kind in PUBLIC.values() or name in MODULES.get(room, "").split():  # on a page of their own
             continue
         yield f"## `{name}`\n"
         yield from described(f"{kind.__module__}.{name}", kind)
