@@ -27,7 +27,7 @@ def paired(path: Path, draw: random.Random) -> None:
     """Evaluate predictions in any order; a score must be the one that their ids and documents imply."""
     options: dict[str, Any] = draw.choice([{}, {}, {"memory": "64MB"}])
     result = spanwise.evaluate(seeds.PAIRED, {"a": str(path)}, resamples=0, attributes="none", **options)
-    lines = [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+    lines = [line for line in path.read_bytes().decode("utf-8").split("\n") if line.strip()]
     rows = [json.loads(line) for line in lines]
     implied = _implied_score(rows)
     if implied is not None and result["a"].exact.overall.f1 != implied:

@@ -126,6 +126,8 @@ Keys = tuple[str | int, ...]
         ("tuples", ("systems", "a", "sentences", 0, "gold", "tuples"), "the other side has no tuple 0"),
         ("evaluation", ("units", "systems", "a", 0), "$.units.systems.b: the measures are not those of the"),
         ("evaluation", ("units", "systems", "a", 0, "paths", 0), "[0].paths: the overall score is missing"),
+        ("evaluation", ("units", "systems", "a", 0, "tested"), "$.units.systems.a[0].tested: F1 is missing"),
+        ("evaluation", ("inputs",), "$.inputs: an evaluation has gold data"),
     ],
 )
 def test_parts_of_other_documents_fit_together(
@@ -167,6 +169,17 @@ def test_sizes_of_a_curve_are_above_0(part: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         spanwise.load(tmp_path / "t.json")
     assert f"$.systems.a.{part}[0].size: 0 is not above 0" in str(caught.value)
+
+
+def test_a_plan_is_for_one_unit_at_least(tmp_path: Path) -> None:
+    kinds = {json.loads(data)["kind"]: data for data in documents.originals()}
+    document = json.loads(kinds["plan"])
+    for system in document["systems"].values():
+        system["rows"][0]["units"] = 0
+    (tmp_path / "t.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        spanwise.load(tmp_path / "t.json")
+    assert "rows[0].units: 0 is not above 0" in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["leaks-study", "tuples-study"])

@@ -90,11 +90,13 @@ def _of_units(units: UnitCounts, systems: Sequence[str], path: str) -> Iterator[
             yield f"{path}.systems{_key(name)}", "the measures are not those of the other systems"
     for name, listed in units.systems.items():
         for number, measure in enumerate(listed):
-            where, known = f"{path}.systems{_key(name)}[{number}].paths", {*measure.paths}
+            where, known = f"{path}.systems{_key(name)}[{number}]", {*measure.paths}
             if len(known) < len(measure.paths):
-                yield where, "a path occurs twice"
+                yield f"{where}.paths", "a path occurs twice"
             if measure.name in ("exact", "fair") and (measure.name, "overall") not in known:
-                yield where, "the overall score is missing"
+                yield f"{where}.paths", "the overall score is missing"
+            if measure.name == "exact" and "f1" not in measure.tested:
+                yield f"{where}.tested", "F1 is missing"
 
 
 def _of_sentence(sentence: Sentence, systems: Sequence[str], path: str) -> Iterator[Fault]:

@@ -81,6 +81,11 @@ class PlanDocument(Document, frozen=True, kw_only=True):
         for name, own in self.systems.items():
             if not units or [row.units for row in own.rows] != units:
                 return f"$.systems.{name}.rows", "the numbers of units are not those of the other systems"
+        planned = {f"systems.{name}": [row.units for row in own.rows] for name, own in self.systems.items()}
+        planned |= {f"pairs[{at}]": [row.units for row in pair.rows] for at, pair in enumerate(self.pairs)}
+        for where, numbers in planned.items():
+            if 0 in numbers:
+                return f"$.{where}.rows[{numbers.index(0)}].units", "0 is not above 0"
         for number, pair in enumerate(self.pairs):
             if not pair.rows and not pair.why:
                 return f"$.pairs[{number}].rows", "there is no number of units, and no reason"
