@@ -127,7 +127,6 @@ Keys = tuple[str | int, ...]
         ("evaluation", ("units", "systems", "a", 0), "$.units.systems.b: the measures are not those of the"),
         ("evaluation", ("units", "systems", "a", 0, "paths", 0), "[0].paths: the overall score is missing"),
         ("evaluation", ("units", "systems", "a", 0, "tested"), "$.units.systems.a[0].tested: F1 is missing"),
-        ("evaluation", ("inputs",), "$.inputs: an evaluation has gold data"),
     ],
 )
 def test_parts_of_other_documents_fit_together(
@@ -169,6 +168,13 @@ def test_sizes_of_a_curve_are_above_0(part: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         spanwise.load(tmp_path / "t.json")
     assert f"$.systems.a.{part}[0].size: 0 is not above 0" in str(caught.value)
+
+
+def test_slices_of_a_result_without_gold_data_are_refused(tmp_path: Path) -> None:
+    document = json.loads(next(data for data in documents.originals() if b'"evaluation"' in data[:200]))
+    (tmp_path / "t.json").write_text(json.dumps({**document, "inputs": []}), encoding="utf-8")
+    with pytest.raises(InputError, match="the gold data are not among the inputs"):
+        spanwise.load(tmp_path / "t.json").find_slices(least=1)  # type: ignore[attr-defined]
 
 
 def test_a_plan_is_for_one_unit_at_least(tmp_path: Path) -> None:

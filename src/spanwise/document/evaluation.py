@@ -500,9 +500,7 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
         return self._runs.comparison(one, other)
 
     def inconsistent(self) -> tuple[str, str] | None:
-        """An error if the document has no systems, or no gold data; see `Document.inconsistent`."""
-        if not self.inputs:
-            return "$.inputs", "an evaluation has gold data"
+        """An error if the document has no systems; see `Document.inconsistent`."""
         return None if self.systems else ("$.systems", "an evaluation has at least one system")
 
     def without_sentences(self) -> Self:

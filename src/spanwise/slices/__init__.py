@@ -18,6 +18,7 @@ from spanwise.buckets import Bucketing, Strategy
 from spanwise.columns import Bools, Column, floats, ints, on_grid, plain, ratio
 from spanwise.conditions import DEFAULT, TOUGHNESS, Condition
 from spanwise.covering import Covered, GoldPositions, PositionAxis
+from spanwise.document import gold_input
 from spanwise.document.analyses import (
     DifferentConfirmation,
     DifferentSlice,
@@ -439,7 +440,7 @@ def _signature(walked: Walked, settings: SliceOptions, names: Sequence[str]) -> 
         *settings.signed("level", "seed"),
         "attributes:" + "+".join(cuts),
     ]
-    digest = walked.inputs[0].sha256
+    digest = gold_input(walked.inputs).sha256
     return "|".join([*parts, f"gold:{digest[:8]}"] if digest else parts).replace("\n", " ")
 
 
