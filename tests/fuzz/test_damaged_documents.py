@@ -177,6 +177,17 @@ def test_slices_of_a_result_without_gold_data_are_refused(tmp_path: Path) -> Non
         spanwise.load(tmp_path / "t.json").find_slices(least=1)  # type: ignore[attr-defined]
 
 
+def test_a_run_belongs_to_one_system(tmp_path: Path) -> None:
+    for document in map(json.loads, documents.originals()):
+        if document["kind"] == "leaks-study":
+            (inner,) = document["datasets"].values()
+            inner["runs"]["another"] = next(iter(inner["runs"].values()))
+            break
+    (tmp_path / "t.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(InputError, match="a run belongs to two systems"):
+        spanwise.load(tmp_path / "t.json")
+
+
 def test_a_plan_is_for_one_unit_at_least(tmp_path: Path) -> None:
     kinds = {json.loads(data)["kind"]: data for data in documents.originals()}
     document = json.loads(kinds["plan"])

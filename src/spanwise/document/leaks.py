@@ -138,6 +138,9 @@ class Leaks(Document, frozen=True, kw_only=True):
                 return f"$.runs.{name}.systems", "a run is not among the systems"
             if not own.mean.keys() == own.std.keys() == LEAK_RATES.keys():
                 return f"$.runs.{name}.mean", "a rate is missing"
+        listed = [run for own in (self.runs or {}).values() for run in own.systems]
+        if len(listed) > len({*listed}):
+            return "$.runs", "a run belongs to two systems"
         for name in ("identities", "masked", "outside", "text", "spans"):
             if len({getattr(own.overall, name) is None for own in self.systems.values()}) > 1:
                 return "$.systems", f"{name} are counted for some systems only"
